@@ -3,7 +3,10 @@
 
 use gage_config::PluginLimits;
 use gage_core::{EvalContext, Outcome};
-use gage_plugin::{Configured, Family, HostOptions, ItemError, Kind, Metric, MetricKind, PluginHost, Setup};
+use gage_plugin::{
+    ConfiguredMember, HostOptions, InstanceSetup, ItemError, Metric, MetricKind, PluginComponent, PluginHost,
+    PluginKind,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -64,14 +67,14 @@ fn chinese(seed: u64) -> String {
 }
 
 /// A member of a component that comes with the program, with the usual budget but for time.
-pub(crate) fn of_component<K: Kind>(component: &str, name: &str, params: Value) -> Configured<K> {
+pub(crate) fn of_component<K: PluginKind>(component: &str, name: &str, params: Value) -> ConfiguredMember<K> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");
     let options = HostOptions { cache_folder: Some(cache), ..HostOptions::default() };
     let host = PluginHost::new(&options).expect("an engine");
     let bundled = gage_plugin_bundle::COMPONENTS.iter().find(|bundled| bundled.name == component);
     let limits = PluginLimits { wall_time: Some(Duration::from_secs(600)), ..PluginLimits::default() };
     let bytes = bundled.expect("a component").bytes;
-    let family = Family::<K>::load(&host, component, bytes, &Setup::with_limits(limits));
+    let family = PluginComponent::<K>::load(&host, component, bytes, &InstanceSetup::with_limits(limits));
     let family = Arc::new(family.expect("loads"));
     family.configure(Some(name), params).unwrap_or_else(|problems| panic!("{name}: {problems:?}"))
 }

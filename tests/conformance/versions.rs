@@ -7,7 +7,7 @@ use crate::{cases, folder, registry};
 use gage_config::PluginReference;
 use gage_core::{Digest, EvalContext, Object, ScoreCard};
 use gage_plugin::{
-    Aggregator, AggregatorKind, AggregatorRow, AggregatorState, AnyKind, Configured, Extractor,
+    Aggregator, AggregatorKind, AggregatorRow, AggregatorState, AnyKind, ConfiguredMember, Extractor,
     ExtractorKind, FinishReason, Generation, Judge, JudgeCase, JudgeKind, JudgeReply, Metric, MetricKind,
     Registry, Verdict, World,
 };
@@ -150,7 +150,7 @@ impl Corpus {
         registry: &Registry,
         kind: &str,
         name: &str,
-    ) -> (Configured<K>, Value, Results) {
+    ) -> (ConfiguredMember<K>, Value, Results) {
         let scorer = format!("{kind} {name}");
         let params = self.params.get(&scorer).cloned().unwrap_or_else(|| json!({}));
         let (family, member) = registry.find::<K>(&PluginReference::Name(name.to_owned())).expect("a scorer");

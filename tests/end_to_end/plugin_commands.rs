@@ -183,8 +183,10 @@ fn code_that_others_could_write_is_not_loaded() {
 
 #[test]
 fn compilation_is_bounded_in_time_and_memory() {
-    use gage_plugin::{AnyFamily, CompileLimits, Compiler, HostOptions, PluginHost, Setup};
-    let compiler = Compiler::Child {
+    use gage_plugin::{
+        AnyComponent, CompileLimits, ComponentCompiler, HostOptions, InstanceSetup, PluginHost,
+    };
+    let compiler = ComponentCompiler::Child {
         program: env!("CARGO_BIN_EXE_gage-host").into(),
         arguments: vec!["compile-component".to_owned()],
     };
@@ -192,7 +194,7 @@ fn compilation_is_bounded_in_time_and_memory() {
         let options =
             HostOptions { compiler: compiler.clone(), compile_limits: limits, ..HostOptions::default() };
         let host = PluginHost::new(&options).expect("an engine");
-        AnyFamily::load(&host, "recall", gage_test_guests::BARE_WORD_RECALL, &Setup::default())
+        AnyComponent::load(&host, "recall", gage_test_guests::BARE_WORD_RECALL, &InstanceSetup::default())
     };
     let usual = CompileLimits::default();
     assert!(load(usual).is_ok());

@@ -115,13 +115,14 @@ pub const COMPONENTS: &[BundledComponent] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_plugin::{AnyFamily, HostOptions, PluginHost, Setup};
+    use gage_plugin::{AnyComponent, HostOptions, InstanceSetup, PluginHost};
 
     #[test]
     fn the_names_are_those_that_the_components_give() {
         let host = PluginHost::new(&HostOptions::default()).expect("an engine");
         for component in COMPONENTS {
-            let family = AnyFamily::load(&host, component.name, component.bytes, &Setup::default());
+            let family =
+                AnyComponent::load(&host, component.name, component.bytes, &InstanceSetup::default());
             let family = family.expect("loads");
             let names: Vec<&str> = family.descriptions().into_iter().map(|one| one.name.as_str()).collect();
             assert_eq!(names, component.members, "{}", component.name);

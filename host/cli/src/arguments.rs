@@ -353,7 +353,7 @@ pub(crate) struct ValidateArguments {
 
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Listed {
+pub(crate) enum ListKind {
     /// What scores answers.
     Metrics,
     /// What turns rows into Samples.
@@ -387,7 +387,7 @@ Examples:
 pub(crate) struct ListArguments {
     /// List only these.
     #[arg(value_enum)]
-    pub(crate) what: Option<Listed>,
+    pub(crate) what: Option<ListKind>,
 
     /// List also the plugins of this suite.
     #[arg(long, value_name = "CONFIG")]

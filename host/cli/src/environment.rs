@@ -8,7 +8,7 @@ use crate::arguments::Arguments;
 use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
-pub(crate) use earlier::{EARLIER, Successor};
+pub(crate) use earlier::{EARLIER, LegacyReplacement};
 use gage_config::Problems;
 pub(crate) use others::OTHERS;
 use serde_json::Value;
@@ -115,7 +115,7 @@ fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
                 .default_value("1")
                 .env(std::env::var_os(&name).is_none().then_some("GAGE_HOST_CONCURRENCY"));
         }
-        let is_earlier = |successor| matches!(successor, Successor::Flag(flag) if flag == name);
+        let is_earlier = |successor| matches!(successor, LegacyReplacement::Flag(flag) if flag == name);
         let earlier =
             EARLIER.iter().find(|earlier| is_earlier(earlier.successor) && variable(earlier.name).is_some());
         if let Some(earlier) = earlier {
@@ -139,7 +139,7 @@ pub(crate) fn defaults_of(document: &Value) -> Vec<String> {
 fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let mut defaults = Vec::new();
     for earlier in EARLIER {
-        let Successor::Suite { name, list, key, is_boolean } = earlier.successor else { continue };
+        let LegacyReplacement::Suite { name, list, key, is_boolean } = earlier.successor else { continue };
         let Some(value) = variable(name).or_else(|| variable(earlier.name)) else { continue };
         let value = if is_boolean { is_true(&value).to_string() } else { value };
         let says = |entry: &Value| {
@@ -180,7 +180,9 @@ pub(crate) fn name_variables(problems: &mut Problems) {
 /// The variable that sets a value of a suite: `GAGE_HOST_MAX_INFLIGHT` of `tasks.0.max_inflight`.
 fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&'static str> {
     EARLIER.iter().find_map(|earlier| {
-        let Successor::Suite { name, list, key: of_entry, .. } = earlier.successor else { return None };
+        let LegacyReplacement::Suite { name, list, key: of_entry, .. } = earlier.successor else {
+            return None;
+        };
         let place = key.strip_suffix(of_entry)?.strip_suffix('.')?;
         let number = place.strip_prefix(list).and_then(|place| place.strip_prefix('.'));
         let is_of_list = number.is_some_and(|number| number.parse::<usize>().is_ok());
@@ -193,7 +195,7 @@ fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&
 /// Warns of variables that are set and change nothing.
 pub(crate) fn warn_of_no_effect() {
     for earlier in EARLIER {
-        if let Successor::None(reason) = earlier.successor
+        if let LegacyReplacement::None(reason) = earlier.successor
             && variable(earlier.name).is_some()
         {
             tracing::warn!("{} is set and has no effect: {reason}", earlier.name);
@@ -339,7 +341,7 @@ mod tests {
             .filter_map(|arg| Some(arg.get_env()?.to_string_lossy().into_owned()))
             .collect();
         for earlier in EARLIER {
-            if let Successor::Flag(name) = earlier.successor {
+            if let LegacyReplacement::Flag(name) = earlier.successor {
                 assert!(names.iter().any(|known| known == name), "{name}");
             }
         }

@@ -45,7 +45,7 @@ fn main() -> std::process::ExitCode {
     match result {
         Ok(code) => code.into(),
         Err(error) => {
-            terminal::say(format_args!("error: {error:#}"));
+            terminal::eprint_line(format_args!("error: {error:#}"));
             ExitCode::Internal.into()
         }
     }

@@ -34,26 +34,28 @@ pub(crate) fn show_problems(problems: &Problems) {
     if errors + warnings == 0 {
         return;
     }
-    say(problems.render(colour_on_stderr()));
+    eprint_line(problems.render(colour_on_stderr()));
     match (errors, warnings) {
         (0, _) => {}
-        (_, 0) => say(count(errors, "error")),
-        _ => say(format_args!("{}, {}", count(errors, "error"), count(warnings, "warning"))),
+        (_, 0) => eprint_line(count(errors, "error")),
+        _ => eprint_line(format_args!("{}, {}", count(errors, "error"), count(warnings, "warning"))),
     }
 }
 
 /// Writes a line to the standard error stream. That nobody reads it is no reason to fail.
-pub(crate) fn say(line: impl std::fmt::Display) {
+pub(crate) fn eprint_line(line: impl std::fmt::Display) {
     progress::say_around_view(&redact(&line.to_string()));
 }
 
 /// Says what the user did wrong and what to do, and gives the exit code for it.
-pub(crate) fn refuse(message: &str, help: Option<&str>) -> ExitCode {
+pub(crate) fn usage_error(message: &str, help: Option<&str>) -> ExitCode {
     // What a file or a component is called may hold anything.
     let message = gage_core::printable(message);
     match help {
-        Some(help) => say(format_args!("error: {message}\n  help: {}", help.replace('\n', "\n        "))),
-        None => say(format_args!("error: {message}")),
+        Some(help) => {
+            eprint_line(format_args!("error: {message}\n  help: {}", help.replace('\n', "\n        ")))
+        }
+        None => eprint_line(format_args!("error: {message}")),
     }
     ExitCode::Configuration
 }
@@ -70,7 +72,7 @@ pub(crate) fn hung_up() {
 ///
 /// # Errors
 /// When it cannot be written, except to a reader or a terminal that has gone away.
-pub(crate) fn answer(text: impl std::fmt::Display) -> anyhow::Result<()> {
+pub(crate) fn print_line(text: impl std::fmt::Display) -> anyhow::Result<()> {
     let text = text.to_string();
     match writeln!(anstream::stdout(), "{}", redact(&text)) {
         Err(error)

@@ -24,7 +24,7 @@ mod source;
 mod wait;
 mod web;
 
-pub use beside::HubFiles;
+pub use beside::LazyHubFiles;
 pub use error::HubError;
 pub use fetch::fetch;
 pub use model::{FetchedModel, ModelHub, ModelReference};

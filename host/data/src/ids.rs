@@ -1,11 +1,11 @@
-//! Ids that occur several times are kept apart.
+//! IdDeduplicator that occur several times are kept apart.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// The ids of a dataset. Samples must come in their order. Holds some 20 bytes a sample.
 #[derive(Debug, Default)]
-pub struct Ids {
+pub struct IdDeduplicator {
     /// The hashes of all that were given.
     taken: FxHashSet<u64>,
     /// The number that the next sample of an id gets at the earliest, by the hash of the id; of those alone that
@@ -13,7 +13,7 @@ pub struct Ids {
     next: FxHashMap<u64, u32>,
 }
 
-impl Ids {
+impl IdDeduplicator {
     /// Gives the second and each further sample of an id a number: `q1`, `q1#2`, `q1#3`. Returns
     /// whether it did.
     pub fn keep_apart(&mut self, id: &mut String) -> bool {
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn ids_that_occur_again_get_a_number() {
-        let mut ids = Ids::default();
+        let mut ids = IdDeduplicator::default();
         let mut kept = ["a", "b", "a", "a#2", "a"].map(str::to_owned);
         let changed: Vec<bool> = kept.iter_mut().map(|id| ids.keep_apart(id)).collect();
         assert_eq!(kept, ["a", "b", "a#2", "a#2#2", "a#3"]);

@@ -1,6 +1,6 @@
 //! Labels that lie in a file of their own, one a line.
 
-use crate::loader::{self, Fault};
+use crate::loader::{self, LoaderError};
 use crate::row::DataError;
 use crate::source::{DataFile, LabelsFile};
 use gage_core::Object;
@@ -19,8 +19,8 @@ pub(crate) struct Labels {
 impl Labels {
     pub(crate) fn read(labels: &LabelsFile) -> Result<Labels, DataError> {
         let text = loader::read_text(&labels.file, MAX_LABELS_BYTES).map_err(|fault| match fault {
-            Fault::Unreadable(source) => labels.file.unreadable(source),
-            Fault::Damaged(message) | Fault::Unsuited(message) => {
+            LoaderError::Unreadable(source) => labels.file.unreadable(source),
+            LoaderError::Damaged(message) | LoaderError::Unsuited(message) => {
                 DataError::Unsuited { file: labels.file.named(), message }
             }
         })?;

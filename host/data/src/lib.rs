@@ -28,16 +28,16 @@ mod source;
 mod stream;
 
 pub use hub::{HubError, HubProgress, NoProgress};
-pub use ids::Ids;
+pub use ids::IdDeduplicator;
 pub use locate::{LocateError, LocateOptions, Located, check, locate, open_located};
 pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
 pub use missing_fields::{MissingField, OtherTypes};
-pub use preparation::{HasMedia, Kept, Preparation, Prepared, Sound};
+pub use preparation::{HasMedia, Preparation, Prepared, SampleProjection, ValidSample};
 pub use rejection::{Rejection, RejectionStage};
 pub use report::{
     Count, Distribution, Offender, Reason, Statistics, StatisticsReport, TokenCounter, Unanswered,
     Validation, ValidationReport,
 };
-pub use row::{DataError, Place, Row, RowProblem};
+pub use row::{DataError, Row, RowPosition, RowProblem};
 pub use rows::Rows;
 pub use stream::{Streamed, stream, stream_kept};

@@ -13,12 +13,12 @@ mod prepare;
 mod spool;
 
 pub(crate) use chain::{Chain, Numbered, error};
-pub(crate) use kind::Kind;
+pub(crate) use kind::FileKind;
 pub(crate) use offsets::{Offsets, count};
 pub(crate) use prepare::Preparer;
 pub(crate) use spool::Spool;
 
-use crate::row::Place;
+use crate::row::RowPosition;
 use crate::source::{DataFile, Format, FormatOptions};
 
 /// A row may not be longer than this, in bytes.
@@ -26,7 +26,7 @@ pub(crate) const MAX_ROW_BYTES: usize = 64 << 20;
 
 /// A row as its loader found it.
 pub(crate) struct Record {
-    pub place: Place,
+    pub place: RowPosition,
     /// Where it begins, where `place` does not say it.
     pub begin: Option<Position>,
     pub content: Content,
@@ -71,7 +71,7 @@ pub(crate) enum Content {
 
 /// Why a loader cannot go on.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum LoaderError {
     /// The system does not give the file.
     Unreadable(std::io::Error),
     /// The file is cut off or broken.
@@ -83,7 +83,7 @@ pub(crate) enum Fault {
 /// Gives the records of one file.
 pub(crate) trait Loader: Send {
     /// The next record; `None` when the file is over. Not called again after a fault.
-    fn next(&mut self) -> Result<Option<Record>, Fault>;
+    fn next(&mut self) -> Result<Option<Record>, LoaderError>;
 }
 
 /// Opens a file, and makes sure that it is what its loader reads.
@@ -91,7 +91,7 @@ pub(crate) fn open(
     file: &DataFile,
     format: Format,
     options: &FormatOptions,
-) -> Result<Box<dyn Loader>, Fault> {
+) -> Result<Box<dyn Loader>, LoaderError> {
     let (opened, kind) = kind::open(file)?;
     kind.check(format)?;
     if format == Format::Parquet {
@@ -107,19 +107,19 @@ pub(crate) fn open(
 }
 
 /// What a file is, by its first bytes.
-pub(crate) fn kind_of(file: &DataFile) -> Result<Kind, Fault> {
+pub(crate) fn kind_of(file: &DataFile) -> Result<FileKind, LoaderError> {
     kind::open(file).map(|(_, kind)| kind)
 }
 
 /// How many rows a Parquet file says that it has.
-pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, Fault> {
+pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, LoaderError> {
     let (opened, kind) = kind::open(file)?;
     kind.check(Format::Parquet)?;
     parquet::Parquet::open(opened).map(|parquet| parquet.rows())
 }
 
 /// The whole of a text file, which may be compressed; at most `most` bytes of text.
-pub(crate) fn read_text(file: &DataFile, most: u64) -> Result<String, Fault> {
+pub(crate) fn read_text(file: &DataFile, most: u64) -> Result<String, LoaderError> {
     let (opened, kind) = kind::open(file)?;
     let mut input = input::Input::open(opened, kind, Format::Jsonl)?;
     input.read_all(most)

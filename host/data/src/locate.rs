@@ -3,7 +3,7 @@
 
 use crate::filter::Filter;
 use crate::hub::{
-    self, HubError, HubFiles, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken,
+    self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, LazyHubFiles,
 };
 use crate::media::{ImageOptions, MediaError, MediaFiles, MediaOptions, MediaStore};
 use crate::row::DataError;
@@ -43,7 +43,7 @@ pub struct Located {
     /// The folder that its media lie in unless the suite says otherwise, and how Samples spell it.
     folder: (PathBuf, String),
     /// Of a dataset on a hub: its other files, and the folder that they are put into.
-    beside: Option<(Arc<HubFiles>, PathBuf)>,
+    beside: Option<(Arc<LazyHubFiles>, PathBuf)>,
 }
 
 /// Why a dataset was not found.
@@ -320,7 +320,7 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
         Some(first) => {
             let above = first.path.split('/').count();
             let root = first.local.ancestors().nth(above).map(Path::to_owned);
-            root.map(|root| Ok::<_, HubError>((Arc::new(HubFiles::of(&wanted, &fetched)?), root)))
+            root.map(|root| Ok::<_, HubError>((Arc::new(LazyHubFiles::of(&wanted, &fetched)?), root)))
                 .transpose()?
         }
         None => None,

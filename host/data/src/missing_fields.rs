@@ -1,4 +1,4 @@
-//! Fields that a filter names and that no row has, or in which rows hold values of another type than the filter
+//! FieldSplitter that a filter names and that no row has, or in which rows hold values of another type than the filter
 //! seeks: most likely slips, of which the filter itself says nothing.
 
 use crate::filter::{Filter, find};
@@ -22,7 +22,7 @@ pub struct MissingField {
     pub rows: u64,
     /// The field that was meant, most likely.
     pub nearest: Option<String>,
-    /// Fields that there are.
+    /// FieldSplitter that there are.
     pub known: Vec<String>,
     /// Where rows had the field: what they held in it, and what the filter seeks.
     pub types: Option<OtherTypes>,
@@ -82,14 +82,14 @@ impl std::fmt::Display for MissingField {
 #[derive(Debug)]
 pub(crate) struct FieldWatch {
     /// Those that no row could meet until now. A filter for null also means rows without the field.
-    unmet: Vec<Unmet>,
+    unmet: Vec<UnmatchedCondition>,
     names: Vec<String>,
     rows: u64,
 }
 
 /// A condition that no row could meet until now.
 #[derive(Debug)]
-struct Unmet {
+struct UnmatchedCondition {
     key: &'static str,
     path: String,
     sought: Vec<&'static str>,
@@ -105,12 +105,12 @@ fn add(types: &mut Vec<&'static str>, name: &'static str) {
 
 impl FieldWatch {
     pub(crate) fn new(filter: &Filter) -> FieldWatch {
-        let named = |key, conditions: &[(String, Vec<Value>)]| -> Vec<Unmet> {
+        let named = |key, conditions: &[(String, Vec<Value>)]| -> Vec<UnmatchedCondition> {
             let named = conditions.iter().filter(|(_, values)| !values.contains(&Value::Null));
             let unmet = |(path, values): &(String, Vec<Value>)| {
                 let mut sought = Vec::new();
                 values.iter().for_each(|value| add(&mut sought, gage_core::kind_of(value)));
-                Unmet { key, path: path.clone(), sought, found: Vec::new() }
+                UnmatchedCondition { key, path: path.clone(), sought, found: Vec::new() }
             };
             named.map(unmet).collect()
         };
@@ -140,7 +140,7 @@ impl FieldWatch {
         if self.rows == 0 {
             return Vec::new();
         }
-        let missing = self.unmet.iter().map(|Unmet { key, path, sought, found }| {
+        let missing = self.unmet.iter().map(|UnmatchedCondition { key, path, sought, found }| {
             // A field that is null in all rows is there, too.
             let is_there = !found.is_empty() || self.names.contains(path);
             let found = if found.is_empty() { vec!["null"] } else { found.clone() };

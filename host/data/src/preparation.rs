@@ -26,7 +26,7 @@ pub struct Prepared<K = Arc<Sample>> {
 }
 
 /// What is kept of a Sample that was prepared.
-pub trait Kept: Send + Sized {
+pub trait SampleProjection: Send + Sized {
     /// What is kept of a Sample of nothing but text, of which [`Sample::plain_id`] tells the id: it is not
     /// even made where neither a hook nor a tokenizer is to see it. Default: such Samples are made too.
     const FROM_ID: Option<fn(String) -> Self> = None;
@@ -35,7 +35,7 @@ pub trait Kept: Send + Sized {
     fn id(&mut self) -> Option<&mut String>;
 }
 
-impl Kept for Arc<Sample> {
+impl SampleProjection for Arc<Sample> {
     fn id(&mut self) -> Option<&mut String> {
         // Nobody else has it yet, so that nothing is copied.
         Some(&mut Arc::make_mut(self).id)
@@ -44,24 +44,24 @@ impl Kept for Arc<Sample> {
 
 /// What is told of a Sample that is sound.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sound {
+pub struct ValidSample {
     /// Its id.
     pub id: String,
     /// Why metrics may find nothing to compare answers with.
     pub answer_problem: Option<AnswerProblem>,
 }
 
-impl Kept for Sound {
-    const FROM_ID: Option<fn(String) -> Sound> = Some(|id| Sound { id, answer_problem: None });
+impl SampleProjection for ValidSample {
+    const FROM_ID: Option<fn(String) -> ValidSample> = Some(|id| ValidSample { id, answer_problem: None });
 
     fn id(&mut self) -> Option<&mut String> {
         Some(&mut self.id)
     }
 }
 
-impl From<Arc<Sample>> for Sound {
-    fn from(sample: Arc<Sample>) -> Sound {
-        Sound { answer_problem: sample.answer_problem(), id: Arc::unwrap_or_clone(sample).id }
+impl From<Arc<Sample>> for ValidSample {
+    fn from(sample: Arc<Sample>) -> ValidSample {
+        ValidSample { answer_problem: sample.answer_problem(), id: Arc::unwrap_or_clone(sample).id }
     }
 }
 
@@ -69,7 +69,7 @@ impl From<Arc<Sample>> for Sound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HasMedia(pub bool);
 
-impl Kept for HasMedia {
+impl SampleProjection for HasMedia {
     const FROM_ID: Option<fn(String) -> HasMedia> = Some(|_| HasMedia(false));
 
     fn id(&mut self) -> Option<&mut String> {
@@ -99,9 +99,9 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Prepares rows: one result for each, in order, with what is to be kept of its Sample. Ids are as the
-    /// rows have them; see [`crate::Ids`]. Nothing when it was stopped while it waited for media.
-    pub fn prepare<K: Kept>(
+    /// Prepares rows: one result for each, in order, with what is to be kept of its Sample. IdDeduplicator are as the
+    /// rows have them; see [`crate::IdDeduplicator`]. Nothing when it was stopped while it waited for media.
+    pub fn prepare<K: SampleProjection>(
         &self,
         rows: Vec<Row>,
         keep: &impl Fn(Arc<Sample>) -> K,

@@ -9,18 +9,18 @@ const SHOWN_CHARACTERS: usize = 2_000;
 
 /// Where a row stands in its file, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RowPosition {
     /// The line that it begins in.
     Line(u64),
     /// The row, where the file has no lines or lines are no rows.
     Row(u64),
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for RowPosition {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Line(line) => write!(formatter, "line {line}"),
-            Place::Row(row) => write!(formatter, "row {row}"),
+            RowPosition::Line(line) => write!(formatter, "line {line}"),
+            RowPosition::Row(row) => write!(formatter, "row {row}"),
         }
     }
 }
@@ -35,7 +35,7 @@ pub struct Row {
     /// Which of the files it lies in, counted from 0.
     pub file: usize,
     /// Where it stands in that file.
-    pub place: Place,
+    pub place: RowPosition,
     /// The text of a JSON object, or what is wrong with the row.
     pub body: Result<String, RowProblem>,
 }

@@ -1,7 +1,7 @@
 //! The rows of a dataset: filtered, shuffled, and no more than are wanted.
 
 use crate::labels::Labels;
-use crate::loader::{self, Chain, Kind, Numbered, Offsets, Preparer, Spool};
+use crate::loader::{self, Chain, FileKind, Numbered, Offsets, Preparer, Spool};
 use crate::missing_fields::{FieldWatch, MissingField};
 use crate::row::{DataError, Row};
 use crate::source::{DataFile, Format, RowSource};
@@ -14,7 +14,7 @@ const MAX_COUNTED_BYTES: u64 = 256 << 20;
 
 /// The rows of a dataset. After an error there is none.
 pub struct Rows {
-    feed: Feed,
+    feed: RowFeed,
     preparer: Preparer,
     given: u64,
     most: u64,
@@ -25,14 +25,14 @@ pub struct Rows {
     files: Vec<DataFile>,
 }
 
-enum Next {
+enum NextRow {
     Row(Row),
     /// The filter left many out.
     LeftOut,
     End,
 }
 
-enum Feed {
+enum RowFeed {
     /// As they lie in the files.
     Chain(Chain),
     /// One plain JSONL file, shuffled.
@@ -58,7 +58,7 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
     let chain = Chain::open(source)?;
     let labels_file = source.labels.as_ref().map(|labels| &labels.file);
     let mut rows = Rows {
-        feed: Feed::Chain(chain),
+        feed: RowFeed::Chain(chain),
         preparer,
         given: 0,
         most,
@@ -105,7 +105,7 @@ impl Rows {
         self.filtered
     }
 
-    /// Fields that the filter names, and that none of the rows had that were read until now.
+    /// FieldSplitter that the filter names, and that none of the rows had that were read until now.
     pub fn missing_fields(&self) -> Vec<MissingField> {
         self.preparer.watch.missing()
     }
@@ -116,24 +116,24 @@ impl Rows {
             _ => None,
         };
         let kind = single.map(kind_of).transpose()?;
-        if let (Some(file), Some(Kind::Plain)) = (single, kind) {
+        if let (Some(file), Some(FileKind::Plain)) = (single, kind) {
             let opened = file.open().map_err(|error| file.unreadable(error))?;
             let offsets = Offsets::open(opened, seed).map_err(|error| file.unreadable(error))?;
             let rows = offsets.rows();
-            self.feed = Feed::Offsets(offsets, file.clone());
+            self.feed = RowFeed::Offsets(offsets, file.clone());
             return self.know_total(rows, rows);
         }
         let spool = Spool::fill(source.spool_folder.as_deref(), seed, || {
             loop {
                 match self.next_row()? {
-                    Next::Row(row) => return Ok(Some(row)),
-                    Next::LeftOut => {}
-                    Next::End => return Ok(None),
+                    NextRow::Row(row) => return Ok(Some(row)),
+                    NextRow::LeftOut => {}
+                    NextRow::End => return Ok(None),
                 }
             }
         })?;
         let (kept, all) = (spool.rows(), spool.rows() + self.filtered);
-        self.feed = Feed::Spool(spool);
+        self.feed = RowFeed::Spool(spool);
         self.know_total(kept, all)
     }
 
@@ -147,30 +147,30 @@ impl Rows {
         self.preparer.labels.as_ref().map_or(Ok(()), |labels| labels.check(rows))
     }
 
-    fn next_row(&mut self) -> Result<Next, DataError> {
+    fn next_row(&mut self) -> Result<NextRow, DataError> {
         let next = match &mut self.feed {
-            Feed::Spool(spool) => spool.next()?,
-            Feed::Offsets(offsets, file) => {
+            RowFeed::Spool(spool) => spool.next()?,
+            RowFeed::Offsets(offsets, file) => {
                 let next = offsets.next();
                 let next = next.map_err(|error| file.unreadable(error))?;
                 let numbered = next.map(|(number, record)| Numbered { number, file: 0, record });
                 numbered.and_then(|numbered| self.preparer.prepare(numbered))
             }
-            Feed::Chain(chain) => {
+            RowFeed::Chain(chain) => {
                 for _ in 0..MAX_FILTERED_ROWS {
-                    let Some(numbered) = chain.next()? else { return Ok(Next::End) };
+                    let Some(numbered) = chain.next()? else { return Ok(NextRow::End) };
                     if let Some(labels) = &self.preparer.labels {
                         labels.check_row(numbered.number)?;
                     }
                     match self.preparer.prepare(numbered) {
-                        Some(row) => return Ok(Next::Row(row)),
+                        Some(row) => return Ok(NextRow::Row(row)),
                         None => self.filtered += 1,
                     }
                 }
-                return Ok(Next::LeftOut);
+                return Ok(NextRow::LeftOut);
             }
         };
-        Ok(next.map_or(Next::End, Next::Row))
+        Ok(next.map_or(NextRow::End, NextRow::Row))
     }
 
     /// The next row; `Some(Ok(None))` where many were left out, and there may be more. After an error, and
@@ -180,20 +180,20 @@ impl Rows {
             return None;
         }
         let next = match self.given >= self.most {
-            true => self.check_files().map(|()| Next::End),
+            true => self.check_files().map(|()| NextRow::End),
             false => self.next_row().and_then(|next| match next {
-                Next::End => self.end().map(|()| Next::End),
+                NextRow::End => self.end().map(|()| NextRow::End),
                 next => Ok(next),
             }),
         };
         match next {
-            Ok(Next::Row(row)) => {
+            Ok(NextRow::Row(row)) => {
                 let index = self.given;
                 self.given += 1;
                 Some(Ok(Some(Row { index, ..row })))
             }
-            Ok(Next::LeftOut) => Some(Ok(None)),
-            Ok(Next::End) => {
+            Ok(NextRow::LeftOut) => Some(Ok(None)),
+            Ok(NextRow::End) => {
                 self.is_over = true;
                 None
             }
@@ -208,8 +208,8 @@ impl Rows {
     fn end(&self) -> Result<(), DataError> {
         self.check_files()?;
         match &self.feed {
-            Feed::Chain(chain) => self.check_labels(chain.number())?,
-            Feed::Offsets(..) | Feed::Spool(_) => {}
+            RowFeed::Chain(chain) => self.check_labels(chain.number())?,
+            RowFeed::Offsets(..) | RowFeed::Spool(_) => {}
         }
         match (self.total, self.files.first()) {
             (Some(counted), Some(file)) if self.given < counted => Err(DataError::Changed {
@@ -254,7 +254,7 @@ fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
             for file in &source.files {
                 let metadata = std::fs::metadata(&file.path);
                 bytes += metadata.map_err(|error| file.unreadable(error))?.len();
-                if bytes > MAX_COUNTED_BYTES || kind_of(file)? != Kind::Plain {
+                if bytes > MAX_COUNTED_BYTES || kind_of(file)? != FileKind::Plain {
                     return Ok(None);
                 }
             }
@@ -268,7 +268,7 @@ fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
     }
 }
 
-fn kind_of(file: &DataFile) -> Result<Kind, DataError> {
+fn kind_of(file: &DataFile) -> Result<FileKind, DataError> {
     loader::kind_of(file).map_err(|fault| loader::error(file, 0, fault))
 }
 

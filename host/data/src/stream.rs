@@ -6,9 +6,9 @@
 //!
 //! Both queues are bounded, so nobody runs far ahead of the caller.
 
-use crate::ids::Ids;
+use crate::ids::IdDeduplicator;
 use crate::missing_fields::MissingField;
-use crate::preparation::{Kept, Preparation, Prepared};
+use crate::preparation::{Preparation, Prepared, SampleProjection};
 use crate::row::{DataError, Row};
 use crate::rows::Rows;
 use gage_core::{Sample, spawn_named};
@@ -47,7 +47,7 @@ pub struct Streamed {
     pub rows: u64,
     /// Rows that the dataset's filter left out.
     pub filtered: u64,
-    /// Fields that the filter names and that no row had.
+    /// FieldSplitter that the filter names and that no row had.
     pub missing_fields: Vec<MissingField>,
     /// Samples whose id had occurred before.
     pub renamed: u64,
@@ -58,7 +58,7 @@ pub struct Streamed {
 }
 
 /// A batch with its place among the batches.
-type Numbered<T> = (u64, Vec<T>);
+type NumberedBatch<T> = (u64, Vec<T>);
 
 /// Reads and prepares all rows, and hands them to the caller in order, until it breaks off, or is stopped:
 /// `is_stopped` is asked even where a filter keeps nothing.
@@ -74,7 +74,7 @@ pub fn stream(
 
 /// The same for who needs little of each Sample: `keep` is called by the workers, which made the Samples and
 /// are the fastest to be rid of them.
-pub fn stream_kept<K: Kept>(
+pub fn stream_kept<K: SampleProjection>(
     rows: Rows,
     preparation: &Preparation,
     workers: usize,
@@ -85,7 +85,7 @@ pub fn stream_kept<K: Kept>(
     stream_in(FOR_A_READER, rows, preparation, workers, is_stopped, keep, take)
 }
 
-fn stream_in<K: Kept>(
+fn stream_in<K: SampleProjection>(
     sizes: BatchSizes,
     rows: Rows,
     preparation: &Preparation,
@@ -95,8 +95,8 @@ fn stream_in<K: Kept>(
     mut take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
 ) -> Streamed {
     let workers = workers.max(1);
-    let (batch_sender, batches) = sync_channel::<Numbered<Row>>(workers);
-    let (prepared_sender, prepared) = sync_channel::<Option<Numbered<Prepared<K>>>>(workers);
+    let (batch_sender, batches) = sync_channel::<NumberedBatch<Row>>(workers);
+    let (prepared_sender, prepared) = sync_channel::<Option<NumberedBatch<Prepared<K>>>>(workers);
     let batches = Mutex::new(Some(batches));
     // Batches that are read and not handed over yet: where one takes long, those behind it wait.
     let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
@@ -120,7 +120,7 @@ fn stream_in<K: Kept>(
         let preparing: Duration = ended.into_iter().map(joined).sum();
         let share = u32::try_from(workers).unwrap_or(u32::MAX);
         let spent = read.spent + preparing / share;
-        let Read { filtered, missing_fields, failure, .. } = read;
+        let ReadBatch { filtered, missing_fields, failure, .. } = read;
         Streamed { rows, filtered, missing_fields, renamed, spent, failure }
     })
 }
@@ -130,7 +130,7 @@ fn joined<T>(result: std::thread::Result<T>) -> T {
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-struct Read {
+struct ReadBatch {
     filtered: u64,
     missing_fields: Vec<MissingField>,
     spent: Duration,
@@ -141,10 +141,10 @@ struct Read {
 fn read(
     sizes: BatchSizes,
     mut rows: Rows,
-    sender: &SyncSender<Numbered<Row>>,
+    sender: &SyncSender<NumberedBatch<Row>>,
     begin: &SyncSender<()>,
     is_stopped: &(dyn Fn() -> bool + Sync),
-) -> Read {
+) -> ReadBatch {
     let mut failure = None;
     let mut spent = Duration::ZERO;
     for number in 0.. {
@@ -175,13 +175,13 @@ fn read(
             break;
         }
     }
-    Read { filtered: rows.filtered(), missing_fields: rows.missing_fields(), spent, failure }
+    ReadBatch { filtered: rows.filtered(), missing_fields: rows.missing_fields(), spent, failure }
 }
 
 /// Says that a batch will never come where its thread ends by a panic: nobody waits for it then.
-struct TellOnPanic<'s, K>(&'s SyncSender<Option<Numbered<Prepared<K>>>>);
+struct ReportOnPanic<'s, K>(&'s SyncSender<Option<NumberedBatch<Prepared<K>>>>);
 
-impl<K> Drop for TellOnPanic<'_, K> {
+impl<K> Drop for ReportOnPanic<'_, K> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let _ = self.0.send(None);
@@ -190,14 +190,14 @@ impl<K> Drop for TellOnPanic<'_, K> {
 }
 
 /// Prepares batches until there are no more, or nobody takes them. Returns how long that took.
-fn work<K: Kept>(
-    batches: &Mutex<Option<Receiver<Numbered<Row>>>>,
+fn work<K: SampleProjection>(
+    batches: &Mutex<Option<Receiver<NumberedBatch<Row>>>>,
     preparation: &Preparation,
     keep: &impl Fn(Arc<Sample>) -> K,
-    sender: &SyncSender<Option<Numbered<Prepared<K>>>>,
+    sender: &SyncSender<Option<NumberedBatch<Prepared<K>>>>,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Duration {
-    let _guard = TellOnPanic(sender);
+    let _guard = ReportOnPanic(sender);
     let mut spent = Duration::ZERO;
     loop {
         let next = {
@@ -216,12 +216,12 @@ fn work<K: Kept>(
 }
 
 /// Hands batches over in their order. Returns how many rows that were, and how many got another id.
-fn hand_over<K: Kept>(
-    prepared: &Receiver<Option<Numbered<Prepared<K>>>>,
+fn hand_over<K: SampleProjection>(
+    prepared: &Receiver<Option<NumberedBatch<Prepared<K>>>>,
     handed_over: &Receiver<()>,
     take: &mut impl FnMut(Prepared<K>) -> ControlFlow<()>,
 ) -> (u64, u64) {
-    let (mut ids, mut early) = (Ids::default(), BTreeMap::new());
+    let (mut ids, mut early) = (IdDeduplicator::default(), BTreeMap::new());
     let (mut next, mut rows, mut renamed) = (0, 0, 0);
     while let Ok(Some((number, batch))) = prepared.recv() {
         early.insert(number, batch);

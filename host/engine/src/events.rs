@@ -5,7 +5,8 @@ use crate::recorder::JournalItem;
 use crate::usage::{usage_in, usage_of};
 use gage_core::{Outcome, Usage};
 use gage_observe::{
-    Answered, Event, Level, Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES, SampleEnd, Trace,
+    AnswerMeasurements, Event, Level, Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES, SampleEnd,
+    Trace,
 };
 use gage_record::format::{EVENTS_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{ErrorNote, RunFolder, SampleTiming, Stage};
@@ -19,7 +20,7 @@ pub(crate) struct Events {
     trace: Trace,
     observability: Observability,
     /// Answers that await their scores: as many as are in flight.
-    answers: Mutex<HashMap<(String, u64), (Answered, SystemTime)>>,
+    answers: Mutex<HashMap<(String, u64), (AnswerMeasurements, SystemTime)>>,
     /// How long servers are waited for at the end.
     patience: Duration,
 }
@@ -170,7 +171,7 @@ impl Events {
         }
     }
 
-    fn count(&self, task_id: &str, answered: &Answered, has_failed: bool) {
+    fn count(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
         self.observability.meters.answered(task_id, answered, has_failed);
         if let Some(telemetry) = &self.observability.telemetry {
             telemetry.answered(task_id, answered, has_failed);
@@ -185,14 +186,14 @@ impl Events {
         self.observability.has_stages && self.observability.sampling.keeps(stage, task_id, sample_id)
     }
 
-    fn take(&self, task_id: &str, index: u64) -> Option<(Answered, SystemTime)> {
+    fn take(&self, task_id: &str, index: u64) -> Option<(AnswerMeasurements, SystemTime)> {
         if !self.reports_samples() {
             return None;
         }
         self.open().remove(&(task_id.to_owned(), index))
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<(String, u64), (Answered, SystemTime)>> {
+    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<(String, u64), (AnswerMeasurements, SystemTime)>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -210,13 +211,13 @@ struct RunEnd<'a> {
     sample_id: &'a str,
     outcome: Outcome,
     error: Option<&'a ErrorNote>,
-    answered: Option<(Answered, SystemTime)>,
+    answered: Option<(AnswerMeasurements, SystemTime)>,
     scoring_ms: Option<f64>,
 }
 
-fn answered_of(timing: &SampleTiming, usage: Option<Usage>) -> Answered {
+fn answered_of(timing: &SampleTiming, usage: Option<Usage>) -> AnswerMeasurements {
     let Usage { prompt_tokens, completion_tokens } = usage.unwrap_or_default();
-    Answered {
+    AnswerMeasurements {
         queue_ms: timing.queue_ms,
         latency_ms: timing.latency_ms,
         first_token_ms: timing.first_token_ms,
@@ -227,7 +228,7 @@ fn answered_of(timing: &SampleTiming, usage: Option<Usage>) -> Answered {
     }
 }
 
-fn object_of(answered: &Answered) -> Map<String, Value> {
+fn object_of(answered: &AnswerMeasurements) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("attempts".to_owned(), answered.attempts.into());
     object.insert("queue_ms".to_owned(), answered.queue_ms.into());

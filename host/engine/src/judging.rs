@@ -17,7 +17,7 @@ use gage_config::{Combine, RoleAdapterSpec};
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
 use gage_record::{ErrorNote, Stage};
-use gage_template::{Fence, PromptContext};
+use gage_template::{InjectionFence, PromptContext};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -247,7 +247,7 @@ impl OpenJudge {
         judge: &Arc<Judge>,
         case: &JudgeCase,
         inferred: &SampleResult,
-    ) -> Result<(Vec<JudgePrompt>, Option<Fence>), JudgeFailure> {
+    ) -> Result<(Vec<JudgePrompt>, Option<InjectionFence>), JudgeFailure> {
         let role = &self.planned.role;
         if let Some(prompt) = &self.planned.prompt {
             let context = PromptContext {

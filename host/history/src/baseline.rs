@@ -68,11 +68,11 @@ impl Baseline {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Baselines {
     format_version: u64,
-    baselines: Vec<Chosen>,
+    baselines: Vec<ChosenBaseline>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Chosen {
+struct ChosenBaseline {
     suite: String,
     run_id: String,
     /// The name of its folder, where that is another than the id.
@@ -166,7 +166,7 @@ impl History {
             return Err(HistoryError::Edited { run_id: run.run_id.clone(), edited });
         }
         let folder = Some(run.folder_name().to_owned()).filter(|name| *name != run.run_id);
-        let chosen = Chosen {
+        let chosen = ChosenBaseline {
             suite,
             run_id: run.run_id.clone(),
             folder,
@@ -194,7 +194,7 @@ impl History {
     }
 
     /// Finds the run that was chosen: in its folder, or, where that is gone, in the one folder that holds the same run.
-    fn look_at(&self, chosen: Chosen) -> Result<Baseline, HistoryError> {
+    fn look_at(&self, chosen: ChosenBaseline) -> Result<Baseline, HistoryError> {
         let folder = chosen.folder.as_deref().unwrap_or(&chosen.run_id);
         let is_chosen =
             |run: &HistoryRun| run.run_id == chosen.run_id && run.suite.as_ref() == Some(&chosen.suite);
@@ -214,7 +214,7 @@ impl History {
                 _ => (BaselineState::Gone, self.folder.join(folder)),
             },
         };
-        let Chosen { suite, run_id, chosen_at, .. } = chosen;
+        let ChosenBaseline { suite, run_id, chosen_at, .. } = chosen;
         Ok(Baseline { suite, run_id, path, chosen_at, state })
     }
 }
@@ -240,7 +240,7 @@ fn read(folder: &Path) -> Result<Baselines, HistoryError> {
 }
 
 /// Reads the file, changes it and puts it in its place, while no other process does.
-fn change(folder: &Path, change: impl FnOnce(&mut Vec<Chosen>)) -> Result<(), HistoryError> {
+fn change(folder: &Path, change: impl FnOnce(&mut Vec<ChosenBaseline>)) -> Result<(), HistoryError> {
     let path = folder.join(BASELINES_FILE);
     let failed =
         |source: io::Error| HistoryError::BaselinesIo { action: "write", path: path.clone(), source };

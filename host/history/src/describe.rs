@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// What is kept of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Described {
+pub(crate) struct RunDescription {
     pub(crate) manifest: Manifest,
     pub(crate) suite: SuiteOfRun,
     /// The models under test, each once.
@@ -28,19 +28,19 @@ pub(crate) struct Described {
     pub(crate) edited: Option<String>,
 }
 
-impl Described {
+impl RunDescription {
     /// Reads the small files of a run folder.
     ///
     /// # Errors
     /// When its manifest cannot be read.
-    pub(crate) fn read(folder: &Path) -> Result<Described, RecordError> {
+    pub(crate) fn read(folder: &Path) -> Result<RunDescription, RecordError> {
         let run = RunReader::open(folder)?;
         let edited = run.edited().map(|edited| edited.to_string());
         let manifest = run.manifest().clone();
         let summary = std::fs::read(folder.join(SUMMARY_FILE)).ok();
         let summary: Value = summary.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let figures = summary["metrics"].as_array().into_iter().flatten().filter_map(figure);
-        Ok(Described {
+        Ok(RunDescription {
             suite: SuiteOfRun::read(folder, &manifest),
             model: model_of(&manifest),
             samples_digest: manifest.files.get(SAMPLES_FILE).map(|file| file.digest.to_string()),

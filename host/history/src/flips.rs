@@ -30,8 +30,8 @@ pub struct FlipRate {
     pub rate: f64,
 }
 
-/// Counts of one pair, by task and metric; none where a score was neither 0 nor 1.
-type Counts = HashMap<(String, String), Option<(u64, u64)>>;
+/// FlipCounts of one pair, by task and metric; none where a score was neither 0 nor 1.
+type FlipCounts = HashMap<(String, String), Option<(u64, u64)>>;
 
 impl History {
     /// The flip rates of a suite, by model, task and metric. Only metrics whose scores say yes or no have one. Reads the
@@ -70,7 +70,7 @@ impl History {
         }
         rates.retain(|rate| rate.compared > 0);
         for rate in &mut rates {
-            // Counts of samples stay far below 2^53.
+            // FlipCounts of samples stay far below 2^53.
             rate.rate = rate.flips as f64 / rate.compared as f64;
         }
         rates.sort_by(|one, other| {
@@ -135,11 +135,11 @@ fn equal_pairs(runs: &[HistoryRun]) -> Vec<(&HistoryRun, &HistoryRun)> {
 }
 
 /// Reads the samples of two runs side by side; holds one of each.
-fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<Counts, RecordError> {
+fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<FlipCounts, RecordError> {
     let (base, new) = (RunReader::open(&base.path)?, RunReader::open(&new.path)?);
     let order = task_order(&new);
     let place = |line: &SampleLine| (order.get(&line.task_id).copied().unwrap_or(usize::MAX), line.index);
-    let mut counts = Counts::new();
+    let mut counts = FlipCounts::new();
     let (mut before, mut now) = (base.samples()?.peekable(), new.samples()?.peekable());
     while let (Some(one), Some(other)) = (next_place(&mut before, place)?, next_place(&mut now, place)?) {
         // A sample that only one of them has waits for nobody.
@@ -177,7 +177,7 @@ fn task_order(run: &RunReader) -> HashMap<String, usize> {
     tasks.filter_map(|task| task["task_id"].as_str().map(str::to_owned)).zip(0..).collect()
 }
 
-fn add(counts: &mut Counts, one: &SampleLine, other: &SampleLine) {
+fn add(counts: &mut FlipCounts, one: &SampleLine, other: &SampleLine) {
     for before in &one.metrics {
         let Some(now) = other.metrics.iter().find(|result| result.metric_id == before.metric_id) else {
             continue;

@@ -2,7 +2,7 @@
 
 use crate::error::{hint, list};
 use crate::index::{INDEX_FILE, Index};
-use crate::refresh::{Refreshed, count, refresh};
+use crate::refresh::{RefreshReport, count, refresh};
 use crate::scan::{bytes_below, has_runs};
 use crate::{Baseline, HistoryError};
 use gage_record::{MissingManifest, RecordError, RunFolder, RunStatus};
@@ -165,7 +165,7 @@ impl History {
     /// # Errors
     /// When the folder cannot be read. An index that fails is replaced by one in memory. A run that cannot be read is no error, see
     /// [`History::unreadable`].
-    pub fn refresh(&mut self) -> Result<Refreshed, HistoryError> {
+    pub fn refresh(&mut self) -> Result<RefreshReport, HistoryError> {
         match refresh(&self.index, &self.folder) {
             // A full disk, or a program of another version that has just made its own tables.
             Err(HistoryError::Index { source, .. }) if self.index.is_file() => {

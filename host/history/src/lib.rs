@@ -25,7 +25,7 @@ pub use error::HistoryError;
 pub use flips::FlipRate;
 pub use history::{History, HistoryFigure, HistoryRun, Suite, UnreadableRun};
 pub use index::{INDEX_FILE, INDEX_VERSION};
-pub use refresh::Refreshed;
+pub use refresh::RefreshReport;
 pub use trend::{Trend, TrendPoint};
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Brings the index up to date with the folders: only what is new or another is read.
 
-use crate::describe::Described;
+use crate::describe::RunDescription;
 use crate::index::Index;
-use crate::scan::{Place, scan};
+use crate::scan::{RunPosition, scan};
 use crate::{HistoryError, HistoryFigure};
 use rusqlite::{Transaction, params};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// What a refresh found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refreshed {
+pub struct RefreshReport {
     /// Run folders that were read, because they are new or were written to.
     pub read: usize,
     /// Run folders that are gone.
@@ -18,11 +18,11 @@ pub struct Refreshed {
 }
 
 /// A folder as it was read, or why it cannot be.
-type Read = (Place, Result<Described, String>);
+type ReadRun = (RunPosition, Result<RunDescription, String>);
 
 /// Reads what changed. Two processes that do so at once write the same; what one of them read too early has
 /// another fingerprint, and is read by the next.
-pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<Refreshed, HistoryError> {
+pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<RefreshReport, HistoryError> {
     let mut known = index.read(|connection| {
         let mut statement = connection.prepare(
             "SELECT folder, fingerprint FROM runs UNION ALL SELECT folder, fingerprint FROM unreadable",
@@ -33,16 +33,16 @@ pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<Refreshed, History
     let places = scan(folder).map_err(|source| HistoryError::Folder { path: folder.to_owned(), source })?;
     let changed =
         places.into_iter().filter(|place| known.remove(&place.name).as_ref() != Some(&place.fingerprint));
-    let read: Vec<Read> = changed
+    let read: Vec<ReadRun> = changed
         .map(|place| {
-            let described = Described::read(&place.path).map_err(|error| error.to_string());
+            let described = RunDescription::read(&place.path).map_err(|error| error.to_string());
             (place, described)
         })
         .collect();
     if read.is_empty() && known.is_empty() {
-        return Ok(Refreshed::default());
+        return Ok(RefreshReport::default());
     }
-    let refreshed = Refreshed { read: read.len(), gone: known.len() };
+    let refreshed = RefreshReport { read: read.len(), gone: known.len() };
     index.write(|changes| {
         let replaced = read.iter().map(|(place, _)| place.name.as_str());
         for name in known.keys().map(String::as_str).chain(replaced) {
@@ -73,8 +73,8 @@ fn forget(changes: &Transaction<'_>, folder: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn keep(changes: &Transaction<'_>, place: &Place, described: &Described) -> rusqlite::Result<()> {
-    let Described { manifest, suite, .. } = described;
+fn keep(changes: &Transaction<'_>, place: &RunPosition, described: &RunDescription) -> rusqlite::Result<()> {
+    let RunDescription { manifest, suite, .. } = described;
     changes.execute(
         "INSERT INTO runs (folder, fingerprint, run_id, suite, model, status, created_at, finished_at, host_version,
             format_version, parent_run, samples, coverage, lock_digest, definition_digest, samples_digest, bytes,

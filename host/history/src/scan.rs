@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 /// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RunPosition {
     /// Its name in the folder of runs.
     pub(crate) name: String,
     /// Where it is.
@@ -19,7 +19,7 @@ pub(crate) struct Place {
 }
 
 /// All run folders in a folder, without those whose names begin with a point: they are being deleted.
-pub(crate) fn scan(root: &Path) -> io::Result<Vec<Place>> {
+pub(crate) fn scan(root: &Path) -> io::Result<Vec<RunPosition>> {
     let mut places = Vec::new();
     for entry in fs::read_dir(root)? {
         let path = entry?.path();
@@ -29,7 +29,7 @@ pub(crate) fn scan(root: &Path) -> io::Result<Vec<Place>> {
             continue;
         }
         let fingerprint = fingerprint(&path);
-        places.push(Place { name, path, fingerprint });
+        places.push(RunPosition { name, path, fingerprint });
     }
     Ok(places)
 }

@@ -23,7 +23,7 @@ mod trace;
 pub use event::{Event, Level};
 pub use http::ClientError;
 pub use logs::{LogFormat, LogSettings, init_logs};
-pub use meters::{Answered, Meters, Work};
+pub use meters::{AnswerMeasurements, Meters, RequestTotals};
 pub use observability::{Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES};
 pub use otlp::{SampleEnd, Telemetry, TelemetryError, TelemetrySettings};
 pub use recorder::{

@@ -91,7 +91,7 @@ where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(Clean(writer))
+        .with_writer(RedactingMakeWriter(writer))
         .with_ansi(colour)
         .log_internal_errors(false);
     match format {
@@ -101,24 +101,24 @@ where
 }
 
 /// Makes writers of lines without secrets.
-struct Clean<W>(W);
+struct RedactingMakeWriter<W>(W);
 
-impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for Clean<W> {
-    type Writer = CleanLines<W::Writer>;
+impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for RedactingMakeWriter<W> {
+    type Writer = RedactingWriter<W::Writer>;
 
     fn make_writer(&'w self) -> Self::Writer {
-        CleanLines(self.0.make_writer())
+        RedactingWriter(self.0.make_writer())
     }
 
     fn make_writer_for(&'w self, metadata: &Metadata<'_>) -> Self::Writer {
-        CleanLines(self.0.make_writer_for(metadata))
+        RedactingWriter(self.0.make_writer_for(metadata))
     }
 }
 
 /// Writes lines without secrets; a line comes in one piece.
-struct CleanLines<W>(W);
+struct RedactingWriter<W>(W);
 
-impl<W: Write> Write for CleanLines<W> {
+impl<W: Write> Write for RedactingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         self.0.write_all(redact(&text).as_bytes())?;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// What is known of a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Answered {
+pub struct AnswerMeasurements {
     /// From the moment that the sample was ready to its turn, in milliseconds.
     pub queue_ms: f64,
     /// The model call, its last attempt, in milliseconds.
@@ -31,7 +31,7 @@ pub struct Answered {
 
 /// What a process asked of its models, all tasks together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct RequestTotals {
     /// Calls, those that were made again counted too.
     pub requests: u64,
     /// Calls that were made again for one that failed.
@@ -43,18 +43,18 @@ pub struct Work {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfTask {
+struct TaskLabels {
     task_id: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Ended {
+struct OutcomeLabels {
     task_id: String,
     outcome: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Failed {
+struct FailureLabels {
     task_id: String,
     stage: &'static str,
     kind: String,
@@ -66,21 +66,21 @@ struct Tokens {
     r#type: &'static str,
 }
 
-type Durations = Family<OfTask, Histogram, fn() -> Histogram>;
+type Durations = Family<TaskLabels, Histogram, fn() -> Histogram>;
 
 /// Counters of a run. Clones are handles of the same; nothing here waits for anything.
 #[derive(Clone)]
-pub struct Meters(Arc<Inner>);
+pub struct Meters(Arc<MeterState>);
 
-struct Inner {
+struct MeterState {
     registry: Registry,
     tasks: RwLock<FxHashMap<String, TaskMeters>>,
-    planned: Family<OfTask, Gauge>,
-    ended: Family<Ended, Counter>,
-    failed: Family<Failed, Counter>,
-    requests: Family<OfTask, Counter>,
-    retries: Family<OfTask, Counter>,
-    in_flight: Family<OfTask, Gauge>,
+    planned: Family<TaskLabels, Gauge>,
+    ended: Family<OutcomeLabels, Counter>,
+    failed: Family<FailureLabels, Counter>,
+    requests: Family<TaskLabels, Counter>,
+    retries: Family<TaskLabels, Counter>,
+    in_flight: Family<TaskLabels, Gauge>,
     tokens: Family<Tokens, Counter>,
     durations: [Durations; 4],
     requests_of_all: AtomicU64,
@@ -122,7 +122,7 @@ impl Meters {
         let mut registry = Registry::with_prefix("gage_host");
         let build = prometheus_client::metrics::info::Info::new(vec![("version", version.to_owned())]);
         registry.register("build", "The program", build);
-        let inner = Inner {
+        let inner = MeterState {
             tasks: RwLock::default(),
             planned: Family::default(),
             ended: Family::default(),
@@ -163,13 +163,13 @@ impl Meters {
         for ((name, help), family) in DURATIONS.into_iter().zip(&inner.durations) {
             registry.register(name, help, family.clone());
         }
-        Meters(Arc::new(Inner { registry, ..inner }))
+        Meters(Arc::new(MeterState { registry, ..inner }))
     }
 
     /// A task begins, with so many samples where that is known.
     pub fn task_started(&self, task_id: &str, total: Option<u64>) {
         if let Some(total) = total.and_then(|total| i64::try_from(total).ok()) {
-            self.0.planned.get_or_create_owned(&OfTask { task_id: task_id.to_owned() }).set(total);
+            self.0.planned.get_or_create_owned(&TaskLabels { task_id: task_id.to_owned() }).set(total);
         }
     }
 
@@ -188,11 +188,11 @@ impl Meters {
     }
 
     /// A model has answered, or failed in the end.
-    pub fn answered(&self, task_id: &str, answered: &Answered, has_failed: bool) {
+    pub fn answered(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
         self.with(task_id, |task| self.count(task, answered, has_failed));
     }
 
-    fn count(&self, task: &TaskMeters, answered: &Answered, has_failed: bool) {
+    fn count(&self, task: &TaskMeters, answered: &AnswerMeasurements, has_failed: bool) {
         let attempts = u64::from(answered.attempts);
         task.requests.inc_by(attempts);
         task.retries.inc_by(u64::from(answered.retries));
@@ -230,7 +230,7 @@ impl Meters {
                     counter.inc();
                 }
                 None => {
-                    let label = Ended { task_id: task_id.to_owned(), outcome };
+                    let label = OutcomeLabels { task_id: task_id.to_owned(), outcome };
                     let counter = self.0.ended.get_or_create_owned(&label);
                     counter.inc();
                     ended.push((outcome, counter));
@@ -243,14 +243,14 @@ impl Meters {
     pub fn failed(&self, task_id: &str, stage: &'static str, kind: &str) {
         self.0
             .failed
-            .get_or_create(&Failed { task_id: task_id.to_owned(), stage, kind: kind.to_owned() })
+            .get_or_create(&FailureLabels { task_id: task_id.to_owned(), stage, kind: kind.to_owned() })
             .inc();
     }
 
     /// What was asked of the models so far.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> RequestTotals {
         let [prompt, completion] = &self.0.tokens_of_all;
-        Work {
+        RequestTotals {
             requests: self.0.requests_of_all.load(Ordering::Relaxed),
             retries: self.0.retries_of_all.load(Ordering::Relaxed),
             prompt_tokens: prompt.load(Ordering::Relaxed),
@@ -275,9 +275,9 @@ impl Meters {
     }
 }
 
-impl Inner {
+impl MeterState {
     fn meters_of(&self, task_id: &str) -> TaskMeters {
-        let of_task = OfTask { task_id: task_id.to_owned() };
+        let of_task = TaskLabels { task_id: task_id.to_owned() };
         let [request, first_token, queue, scoring] =
             [0, 1, 2, 3].map(|place: usize| self.durations[place].get_or_create_owned(&of_task));
         TaskMeters {
@@ -305,7 +305,7 @@ mod tests {
         let meters = Meters::new("1.2.3");
         meters.task_started("t", Some(3));
         meters.request_began("t");
-        let answered = Answered {
+        let answered = AnswerMeasurements {
             queue_ms: 1.0,
             latency_ms: 50.0,
             first_token_ms: Some(10.0),
@@ -315,8 +315,8 @@ mod tests {
             completion_tokens: 2,
         };
         meters.answered("t", &answered, false);
-        meters.answered("u", &Answered { attempts: 1, ..Answered::default() }, true);
-        meters.answered("u", &Answered::default(), true);
+        meters.answered("u", &AnswerMeasurements { attempts: 1, ..AnswerMeasurements::default() }, true);
+        meters.answered("u", &AnswerMeasurements::default(), true);
         meters.finished("t", "scored");
         meters.failed("a \"b\"\n", "load", "not_json");
         let text = meters.encode();
@@ -337,6 +337,9 @@ mod tests {
         }
         meters.request_ended("t");
         assert!(meters.encode().contains("gage_host_requests_in_flight{task_id=\"t\"} 0"));
-        assert_eq!(meters.work(), Work { requests: 4, retries: 2, prompt_tokens: 7, completion_tokens: 2 });
+        assert_eq!(
+            meters.work(),
+            RequestTotals { requests: 4, retries: 2, prompt_tokens: 7, completion_tokens: 2 }
+        );
     }
 }

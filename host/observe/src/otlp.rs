@@ -4,7 +4,7 @@ mod client;
 mod instruments;
 
 use crate::http::ClientError;
-use crate::meters::Answered;
+use crate::meters::AnswerMeasurements;
 use crate::observability::PATIENCE_OF_FAILURES;
 use client::{CountedSpans, Transport};
 use instruments::Instruments;
@@ -72,7 +72,7 @@ pub struct SampleEnd<'a> {
     /// Where and why it failed: the stage, the kind and the message.
     pub error: Option<(&'a str, &'a str, &'a str)>,
     /// Its answer, and when that was recorded.
-    pub answered: Option<(Answered, SystemTime)>,
+    pub answered: Option<(AnswerMeasurements, SystemTime)>,
     /// Its share of the time of scoring, in milliseconds.
     pub scoring_ms: Option<f64>,
 }
@@ -177,7 +177,7 @@ impl Telemetry {
     }
 
     /// A model has answered, or failed in the end.
-    pub fn answered(&self, task_id: &str, answered: &Answered, has_failed: bool) {
+    pub fn answered(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
         self.instruments.answered(task_id, answered, has_failed);
     }
 

@@ -197,9 +197,9 @@ mod tests {
     }
 
     /// Takes an event only when it is allowed to.
-    struct Slow(Receiver<()>, MemoryRecorder);
+    struct SlowRecorder(Receiver<()>, MemoryRecorder);
 
-    impl Recorder for Slow {
+    impl Recorder for SlowRecorder {
         fn record(&mut self, event: &Event, line: &[u8]) {
             let _ = self.0.recv();
             self.1.record(event, line);
@@ -216,7 +216,7 @@ mod tests {
     fn a_slow_disk_stops_nobody_and_what_matters_still_has_room() {
         let (allow, allowed) = std::sync::mpsc::channel();
         let memory = MemoryRecorder::default();
-        let trace = Trace::start(vec![Box::new(Slow(allowed, memory.clone()))], 0).unwrap();
+        let trace = Trace::start(vec![Box::new(SlowRecorder(allowed, memory.clone()))], 0).unwrap();
         for _ in 0..QUEUE_CAPACITY {
             trace.emit_one_of_many(Event::new("sample", Level::Debug, Value::Null));
         }

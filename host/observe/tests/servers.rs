@@ -3,8 +3,8 @@
 #![expect(clippy::expect_used, reason = "a test says what it expects")]
 
 use gage_observe::{
-    Answered, Event, HttpRecorder, HttpRecorderSettings, Level, Meters, Recorder, SampleEnd, Telemetry,
-    TelemetrySettings, Trace, serve_metrics,
+    AnswerMeasurements, Event, HttpRecorder, HttpRecorderSettings, Level, Meters, Recorder, SampleEnd,
+    Telemetry, TelemetrySettings, Trace, serve_metrics,
 };
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -146,7 +146,7 @@ fn run(telemetry: &Telemetry) -> u64 {
 /// The same, for whose end one waits no longer than this.
 fn run_by(telemetry: &Telemetry, by: Instant) -> u64 {
     telemetry.task_started("t");
-    let answered = Answered {
+    let answered = AnswerMeasurements {
         queue_ms: 100.0,
         latency_ms: 400.0,
         first_token_ms: Some(30.0),

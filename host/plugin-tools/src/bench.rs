@@ -4,8 +4,8 @@ use crate::cases::Case;
 use crate::error::ToolError;
 use gage_core::Object;
 use gage_plugin::{
-    AnyFamily, ComponentCosts, HostOptions, ItemBench, ItemCosts, LoadError, MetricItem, PluginHost, Setup,
-    World, component_costs,
+    AnyComponent, ComponentCosts, HostOptions, InstanceSetup, ItemBench, ItemCosts, LoadError, MetricItem,
+    PluginHost, World, component_costs,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -60,10 +60,10 @@ pub fn bench(
     host: &PluginHost,
     name: &str,
     bytes: &[u8],
-    setup: &Setup,
+    setup: &InstanceSetup,
     options: &BenchOptions,
 ) -> Result<BenchReport, ToolError> {
-    let family = AnyFamily::load(host, name, bytes, setup).map_err(load_error)?;
+    let family = AnyComponent::load(host, name, bytes, setup).map_err(load_error)?;
     let component = component_costs(host, name, bytes, setup, options.time).map_err(load_error)?;
     if !matches!(family.world(), World::Metric | World::Extractor) {
         return Ok(BenchReport { component, items: None });
@@ -71,7 +71,7 @@ pub fn bench(
     let uncounted = || -> Result<ItemCosts, ToolError> {
         let host = PluginHost::new(&HostOptions { uncounted: true, ..HostOptions::default() });
         let family =
-            AnyFamily::load(&host.map_err(ToolError::new)?, name, bytes, setup).map_err(load_error)?;
+            AnyComponent::load(&host.map_err(ToolError::new)?, name, bytes, setup).map_err(load_error)?;
         Ok(Bench::new(&family, options)?.costs(options.batch, options))
     };
     let counted = Bench::new(&family, options)?;
@@ -98,7 +98,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(family: &AnyFamily, options: &BenchOptions) -> Result<Bench, ToolError> {
+    fn new(family: &AnyComponent, options: &BenchOptions) -> Result<Bench, ToolError> {
         let first = options.cases.first();
         let named = options.member.as_deref().or(first.and_then(|case| case.member.as_deref()));
         let of_member = |case: &&Case| case.member.is_none() || case.member.as_deref() == named;
@@ -123,7 +123,7 @@ impl Bench {
             )
         };
         let (name, declared, member, item): (String, Vec<String>, Box<dyn ItemBench>, _) = match family {
-            AnyFamily::Metric(family) => {
+            AnyComponent::Metric(family) => {
                 let metric = family.configure(named, params.clone()).map_err(problems)?;
                 let other = family.configure(named, params).map_err(problems)?;
                 let description = metric.description();
@@ -132,7 +132,7 @@ impl Bench {
                     Box::new(move |values| other.item("item", values));
                 (description.name.clone(), declared, Box::new(metric), item)
             }
-            AnyFamily::Extractor(family) => {
+            AnyComponent::Extractor(family) => {
                 let extractor = family.configure(named, params.clone()).map_err(problems)?;
                 let other = family.configure(named, params).map_err(problems)?;
                 let description = extractor.description();

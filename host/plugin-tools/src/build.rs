@@ -26,7 +26,7 @@ pub struct BuildOptions<'a> {
 
 /// What was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Built {
+pub struct BuiltComponent {
     /// The file.
     pub component: PathBuf,
     /// Its size.
@@ -38,7 +38,7 @@ pub struct Built {
 }
 
 /// A component that is not checked yet, and the tools that built it.
-struct Made {
+struct BuildOutput {
     bytes: Vec<u8>,
     with: String,
 }
@@ -49,7 +49,7 @@ struct Made {
 /// # Errors
 /// When the project cannot be read, a tool is missing or fails, or what was built is not what
 /// `gage-plugin.toml` says.
-pub fn build(folder: &Path, options: &BuildOptions<'_>) -> Result<Built, ToolError> {
+pub fn build(folder: &Path, options: &BuildOptions<'_>) -> Result<BuiltComponent, ToolError> {
     let started = Instant::now();
     let mut project = Project::read(folder)?;
     let component = project.component();
@@ -62,7 +62,7 @@ pub fn build(folder: &Path, options: &BuildOptions<'_>) -> Result<Built, ToolErr
     }?;
     check(&project, &made.bytes, options.say)?;
     write(&component, &made.bytes)?;
-    Ok(Built { component, bytes: made.bytes.len(), took: started.elapsed(), with: made.with })
+    Ok(BuiltComponent { component, bytes: made.bytes.len(), took: started.elapsed(), with: made.with })
 }
 
 /// Looks for folders of a project that its tools need.

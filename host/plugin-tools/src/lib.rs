@@ -16,10 +16,10 @@ mod scaffold;
 mod trial;
 
 pub use bench::{BenchOptions, BenchReport, ItemsReport, bench};
-pub use build::{BuildOptions, Built, build};
+pub use build::{BuildOptions, BuiltComponent, build};
 pub use cases::{Case, read_cases};
 pub use error::ToolError;
 pub use language::Language;
 pub use project::{Project, SETTINGS};
-pub use scaffold::{Created, NewProject, create};
-pub use trial::{Failure, Purity, TestReport, test};
+pub use scaffold::{CreatedProject, NewProject, create};
+pub use trial::{CaseFailure, Purity, TestReport, test};

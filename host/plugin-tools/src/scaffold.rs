@@ -23,7 +23,7 @@ pub struct NewProject {
 
 /// What was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Created {
+pub struct CreatedProject {
     /// The project's folder.
     pub folder: PathBuf,
     /// What to type next, one line each.
@@ -35,7 +35,7 @@ pub struct Created {
 ///
 /// # Errors
 /// When the name cannot be used, the folder is in use, or cannot be written.
-pub fn create(new: &NewProject) -> Result<Created, ToolError> {
+pub fn create(new: &NewProject) -> Result<CreatedProject, ToolError> {
     name::check(&new.name).map_err(ToolError::new)?;
     let files = files_of(new)?;
     let target = new.folder.join(&new.name);
@@ -64,7 +64,7 @@ pub fn create(new: &NewProject) -> Result<Created, ToolError> {
         "gage-host plugin build".to_owned(),
         "gage-host plugin test".to_owned(),
     ];
-    Ok(Created { folder: target, next })
+    Ok(CreatedProject { folder: target, next })
 }
 
 /// The files of a project by path.

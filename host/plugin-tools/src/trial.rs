@@ -5,13 +5,13 @@ mod samples;
 
 use crate::cases::{Case, differences};
 use gage_core::FieldError;
-use gage_plugin::{AnyFamily, World};
-use observe::Trial;
+use gage_plugin::{AnyComponent, World};
+use observe::CaseRun;
 use serde_json::{Value, json};
 
 /// A case that did not give what it expects.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Failure {
+pub struct CaseFailure {
     /// The case.
     pub case: String,
     /// How what was found differs.
@@ -38,7 +38,7 @@ pub struct TestReport {
     /// How many there were.
     pub cases: usize,
     /// Those that failed.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<CaseFailure>,
     /// Whether the plugin keeps state.
     pub purity: Purity,
 }
@@ -52,12 +52,12 @@ impl TestReport {
 
 /// Cases for one member with one set of parameters, which can be called together.
 struct Group<'c> {
-    trial: Result<Trial, Vec<FieldError>>,
+    trial: Result<CaseRun, Vec<FieldError>>,
     cases: Vec<&'c Case>,
 }
 
 /// Runs the cases: each alone for what it gives, then together and in other orders.
-pub fn test(family: &AnyFamily, cases: &[Case]) -> TestReport {
+pub fn test(family: &AnyComponent, cases: &[Case]) -> TestReport {
     let groups = group(family, cases);
     // Each call may cost money, and its answers may differ.
     let asks_others = family.summary().capabilities().iter().any(|one| one.name() != "media");
@@ -89,7 +89,7 @@ pub fn test(family: &AnyFamily, cases: &[Case]) -> TestReport {
     TestReport { cases: cases.len(), failures, purity }
 }
 
-fn group<'c>(family: &AnyFamily, cases: &'c [Case]) -> Vec<Group<'c>> {
+fn group<'c>(family: &AnyComponent, cases: &'c [Case]) -> Vec<Group<'c>> {
     let mut keys: Vec<(Option<&str>, &Value)> = Vec::new();
     let mut groups: Vec<Group<'c>> = Vec::new();
     for case in cases {
@@ -98,7 +98,7 @@ fn group<'c>(family: &AnyFamily, cases: &'c [Case]) -> Vec<Group<'c>> {
             Some(place) => groups[place].cases.push(case),
             None => {
                 keys.push(key);
-                let trial = Trial::new(family, case.member.as_deref(), case.params.clone());
+                let trial = CaseRun::new(family, case.member.as_deref(), case.params.clone());
                 groups.push(Group { trial, cases: vec![case] });
             }
         }
@@ -111,7 +111,7 @@ fn text_of(problems: &[FieldError]) -> String {
 }
 
 /// Compares what was found with what a case expects.
-fn judge(world: World, case: &Case, found: &Value) -> Option<Failure> {
+fn judge(world: World, case: &Case, found: &Value) -> Option<CaseFailure> {
     let mut list = Vec::new();
     if let Some(expected) = case.body.get("expected_error") {
         match (expected, found["error"].as_str()) {
@@ -126,7 +126,11 @@ fn judge(world: World, case: &Case, found: &Value) -> Option<Failure> {
     } else {
         compare(world, case, found, &mut list);
     }
-    (!list.is_empty()).then(|| Failure { case: case.name.clone(), differences: list, found: found.clone() })
+    (!list.is_empty()).then(|| CaseFailure {
+        case: case.name.clone(),
+        differences: list,
+        found: found.clone(),
+    })
 }
 
 /// Where each expectation of a case is found.

@@ -1,17 +1,17 @@
 //! A component of whatever kind it turns out to be.
 
-use crate::component::{LoadError, PluginIdentity, Setup, Work};
-use crate::family::{Family, Kind, MemberDescription};
+use crate::component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
+use crate::family::{MemberDescription, PluginComponent, PluginKind};
 use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, inspect};
-use crate::kinds::aggregator::{AggregatorFamily, AggregatorKind};
-use crate::kinds::backend::{BackendFamily, BackendKind};
-use crate::kinds::doc_hook::{DocHookFamily, DocHookKind};
-use crate::kinds::extractor::{ExtractorFamily, ExtractorKind};
-use crate::kinds::judge::{JudgeFamily, JudgeKind};
-use crate::kinds::metric::{MetricFamily, MetricKind};
-use crate::kinds::preprocessor::{PreprocessorFamily, PreprocessorKind};
-use crate::kinds::role_adapter::{RoleAdapterFamily, RoleAdapterKind};
+use crate::kinds::aggregator::{AggregatorComponent, AggregatorKind};
+use crate::kinds::backend::{BackendKind, BackendPluginComponent};
+use crate::kinds::doc_hook::{DocHookComponent, DocHookKind};
+use crate::kinds::extractor::{ExtractorComponent, ExtractorKind};
+use crate::kinds::judge::{JudgeComponent, JudgeKind};
+use crate::kinds::metric::{MetricComponent, MetricKind};
+use crate::kinds::preprocessor::{PreprocessorComponent, PreprocessorKind};
+use crate::kinds::role_adapter::{RoleAdapterComponent, RoleAdapterKind};
 use crate::limits::Limits;
 use crate::world::World;
 use gage_core::Object;
@@ -19,38 +19,38 @@ use std::sync::Arc;
 
 /// A component of any kind.
 #[derive(Clone)]
-pub enum AnyFamily {
+pub enum AnyComponent {
     /// Metrics.
-    Metric(Arc<MetricFamily>),
+    Metric(Arc<MetricComponent>),
     /// Preprocessors.
-    Preprocessor(Arc<PreprocessorFamily>),
+    Preprocessor(Arc<PreprocessorComponent>),
     /// Doc hooks.
-    DocHook(Arc<DocHookFamily>),
+    DocHook(Arc<DocHookComponent>),
     /// Aggregators.
-    Aggregator(Arc<AggregatorFamily>),
+    Aggregator(Arc<AggregatorComponent>),
     /// Judges.
-    Judge(Arc<JudgeFamily>),
+    Judge(Arc<JudgeComponent>),
     /// Answer extractors.
-    Extractor(Arc<ExtractorFamily>),
+    Extractor(Arc<ExtractorComponent>),
     /// Role adapters.
-    RoleAdapter(Arc<RoleAdapterFamily>),
+    RoleAdapter(Arc<RoleAdapterComponent>),
     /// A backend.
-    Backend(Arc<BackendFamily>),
+    Backend(Arc<BackendPluginComponent>),
 }
 
-/// A kind of plugins that an [`AnyFamily`] may turn out to be.
-pub trait AnyKind: Kind {
+/// A kind of plugins that an [`AnyComponent`] may turn out to be.
+pub trait AnyKind: PluginKind {
     /// The family, if it is of this kind.
-    fn of(any: &AnyFamily) -> Option<Arc<Family<Self>>>;
+    fn of(any: &AnyComponent) -> Option<Arc<PluginComponent<Self>>>;
 }
 
 /// Takes families out again.
 macro_rules! take {
     ($($variant:ident: $kind:ty),+ $(,)?) => {
         $(impl AnyKind for $kind {
-            fn of(any: &AnyFamily) -> Option<Arc<Family<$kind>>> {
+            fn of(any: &AnyComponent) -> Option<Arc<PluginComponent<$kind>>> {
                 match any {
-                    AnyFamily::$variant(family) => Some(Arc::clone(family)),
+                    AnyComponent::$variant(family) => Some(Arc::clone(family)),
                     _ => None,
                 }
             }
@@ -73,34 +73,51 @@ take!(
 macro_rules! each {
     ($any:expr, $family:ident => $body:expr) => {
         match $any {
-            AnyFamily::Metric($family) => $body,
-            AnyFamily::Preprocessor($family) => $body,
-            AnyFamily::DocHook($family) => $body,
-            AnyFamily::Aggregator($family) => $body,
-            AnyFamily::Judge($family) => $body,
-            AnyFamily::Extractor($family) => $body,
-            AnyFamily::RoleAdapter($family) => $body,
-            AnyFamily::Backend($family) => $body,
+            AnyComponent::Metric($family) => $body,
+            AnyComponent::Preprocessor($family) => $body,
+            AnyComponent::DocHook($family) => $body,
+            AnyComponent::Aggregator($family) => $body,
+            AnyComponent::Judge($family) => $body,
+            AnyComponent::Extractor($family) => $body,
+            AnyComponent::RoleAdapter($family) => $body,
+            AnyComponent::Backend($family) => $body,
         }
     };
 }
 
-impl AnyFamily {
+impl AnyComponent {
     /// Loads a component of the kind that its bytes say.
     ///
     /// # Errors
-    /// As for [`Family::load`].
-    pub fn load(host: &PluginHost, name: &str, bytes: &[u8], setup: &Setup) -> Result<AnyFamily, LoadError> {
+    /// As for [`PluginComponent::load`].
+    pub fn load(
+        host: &PluginHost,
+        name: &str,
+        bytes: &[u8],
+        setup: &InstanceSetup,
+    ) -> Result<AnyComponent, LoadError> {
         let summary = summarise(name, bytes)?;
         Ok(match summary.world {
-            World::Metric => AnyFamily::Metric(Arc::new(Family::load(host, name, bytes, setup)?)),
-            World::Preprocessor => AnyFamily::Preprocessor(Arc::new(Family::load(host, name, bytes, setup)?)),
-            World::DocHook => AnyFamily::DocHook(Arc::new(Family::load(host, name, bytes, setup)?)),
-            World::Aggregator => AnyFamily::Aggregator(Arc::new(Family::load(host, name, bytes, setup)?)),
-            World::Judge => AnyFamily::Judge(Arc::new(Family::load(host, name, bytes, setup)?)),
-            World::Extractor => AnyFamily::Extractor(Arc::new(Family::load(host, name, bytes, setup)?)),
-            World::RoleAdapter => AnyFamily::RoleAdapter(Arc::new(Family::load(host, name, bytes, setup)?)),
-            World::Backend => AnyFamily::Backend(Arc::new(Family::load(host, name, bytes, setup)?)),
+            World::Metric => AnyComponent::Metric(Arc::new(PluginComponent::load(host, name, bytes, setup)?)),
+            World::Preprocessor => {
+                AnyComponent::Preprocessor(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
+            }
+            World::DocHook => {
+                AnyComponent::DocHook(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
+            }
+            World::Aggregator => {
+                AnyComponent::Aggregator(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
+            }
+            World::Judge => AnyComponent::Judge(Arc::new(PluginComponent::load(host, name, bytes, setup)?)),
+            World::Extractor => {
+                AnyComponent::Extractor(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
+            }
+            World::RoleAdapter => {
+                AnyComponent::RoleAdapter(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
+            }
+            World::Backend => {
+                AnyComponent::Backend(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
+            }
         })
     }
 
@@ -135,7 +152,7 @@ impl AnyFamily {
     }
 
     /// How much it has done so far.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> CallWork {
         each!(self, family => family.work())
     }
 

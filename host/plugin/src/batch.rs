@@ -39,7 +39,7 @@ impl From<CallError> for ItemError {
 }
 
 /// What came of items that were called with.
-pub(crate) struct Batched<R> {
+pub(crate) struct BatchResult<R> {
     /// One for each item, in order.
     pub(crate) results: Vec<Result<R, ItemError>>,
     /// The work of all calls, those that failed among them.
@@ -57,8 +57,8 @@ pub(crate) fn call_in_batches<T, R>(
     items: &[T],
     budget: u64,
     call: &mut impl FnMut(&[T]) -> (Result<Vec<Result<R, ItemError>>, CallError>, u64),
-) -> Batched<R> {
-    let mut batched = Batched { results: Vec::with_capacity(items.len()), fuel: 0 };
+) -> BatchResult<R> {
+    let mut batched = BatchResult { results: Vec::with_capacity(items.len()), fuel: 0 };
     let (mut rest, mut typical) = (items, 0);
     while !rest.is_empty() {
         let size = match budget.checked_div(typical * 2) {

@@ -8,7 +8,7 @@
 //! Compiled code is run as it is read. So the folder must belong to this user and nobody else may
 //! write to it, and so must each file.
 
-use crate::compile::{CompileLimits, CompileProgress, Compiler, compile};
+use crate::compile::{CompileLimits, CompileProgress, ComponentCompiler, compile};
 use crate::host::HostOptions;
 use gage_core::Digest;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -19,24 +19,24 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 /// Takes components from a folder, and compiles those that are not there.
-pub(crate) struct Cache {
+pub(crate) struct CompileCache {
     folder: Option<PathBuf>,
     engine: String,
-    compiler: Compiler,
+    compiler: ComponentCompiler,
     limits: CompileLimits,
     on_compile: Option<Arc<dyn Fn(CompileProgress<'_>) + Send + Sync>>,
 }
 
-impl Cache {
+impl CompileCache {
     /// Opens the folder; it is made if it does not exist.
     ///
     /// # Errors
     /// What is wrong with the folder.
-    pub(crate) fn open(engine: &Engine, options: &HostOptions) -> Result<Cache, String> {
+    pub(crate) fn open(engine: &Engine, options: &HostOptions) -> Result<CompileCache, String> {
         let folder = options.cache_folder.as_deref().map(prepare).transpose()?;
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        Ok(Cache {
+        Ok(CompileCache {
             folder,
             engine: format!("{:016x}", hasher.finish()),
             compiler: options.compiler.clone(),

@@ -6,7 +6,7 @@ use crate::bindings::types::{
     ContinuationScore, ErrorKind, InputSpec, MemberSpec, Message, PluginError, PluginInfo,
     ScoreCard as GuestCard,
 };
-use crate::family::{Further, ValueDescription};
+use crate::family::{OptionalMetadata, ValueDescription};
 use crate::kinds::aggregator::AggregatorFigure;
 use crate::limits::Limits;
 use gage_core::{Detail, Object, Outcome, ScoreCard};
@@ -149,7 +149,7 @@ pub(crate) fn info(info: &PluginInfo, limits: &Limits) -> Result<Object, String>
 pub(crate) fn member(
     spec: &MemberSpec,
     inputs: &[InputSpec],
-    further: &Further,
+    further: &OptionalMetadata,
     limits: &Limits,
 ) -> Result<(), String> {
     declared(&spec.name, "the name of a member", MAX_DECLARED_INPUTS)?;

@@ -1,7 +1,7 @@
 //! From a component to machine code, bounded in time and memory.
 //!
 //! The compiler has no bounds of its own, and a component of a few kilobytes can keep it busy for
-//! hours. So the program compiles in a child process: itself, called with [`Compiler::Child`]'s
+//! hours. So the program compiles in a child process: itself, called with [`ComponentCompiler::Child`]'s
 //! arguments, where [`compile_from_stdin`] reads the component and writes the code.
 
 use crate::host::compiling_engine;
@@ -19,7 +19,7 @@ const MAX_CODE_BYTES: u64 = 2 << 30;
 
 /// Who compiles components.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Compiler {
+pub enum ComponentCompiler {
     /// This process, without bounds; for components that are trusted, such as those of tests.
     #[default]
     InProcess,
@@ -99,14 +99,14 @@ pub struct CompileProgress<'a> {
 /// Compiles with the given compiler.
 pub(crate) fn compile(
     engine: &Engine,
-    compiler: &Compiler,
+    compiler: &ComponentCompiler,
     limits: CompileLimits,
     bytes: &[u8],
     mut progress: impl FnMut(Duration),
 ) -> Result<Vec<u8>, String> {
     match compiler {
-        Compiler::InProcess => in_this_process(engine, bytes),
-        Compiler::Child { program, arguments } => {
+        ComponentCompiler::InProcess => in_this_process(engine, bytes),
+        ComponentCompiler::Child { program, arguments } => {
             let limits = limits.for_size(bytes.len());
             let mut command = Command::new(program);
             command.args(arguments).arg(limits.memory_bytes.to_string()).arg(limits.seconds().to_string());

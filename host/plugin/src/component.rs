@@ -32,7 +32,7 @@ pub struct LoadError {
 
 /// How a component is run: what differs from the defaults.
 #[derive(Clone, Debug, Default)]
-pub struct Setup {
+pub struct InstanceSetup {
     /// How the suite names its file, for messages; default: the component's name.
     pub source: Option<String>,
     /// What it may use.
@@ -44,15 +44,15 @@ pub struct Setup {
     pub is_only_described: bool,
 }
 
-impl Setup {
+impl InstanceSetup {
     /// The defaults but for some limits.
-    pub fn with_limits(limits: PluginLimits) -> Setup {
-        Setup { limits, ..Setup::default() }
+    pub fn with_limits(limits: PluginLimits) -> InstanceSetup {
+        InstanceSetup { limits, ..InstanceSetup::default() }
     }
 
     /// The defaults but for some grants.
-    pub fn with_grants(grants: Grants) -> Setup {
-        Setup { grants, ..Setup::default() }
+    pub fn with_grants(grants: Grants) -> InstanceSetup {
+        InstanceSetup { grants, ..InstanceSetup::default() }
     }
 }
 
@@ -73,7 +73,7 @@ pub struct PluginIdentity {
 
 /// How much work a component has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct CallWork {
     /// Calls, each in an instance of its own.
     pub calls: u64,
     /// Units of fuel.
@@ -81,7 +81,7 @@ pub struct Work {
 }
 
 /// A component that is ready to be instantiated.
-pub(crate) struct Linked {
+pub(crate) struct LinkedComponent {
     pub(crate) name: String,
     pub(crate) summary: ComponentSummary,
     pub(crate) instance: InstancePre<GuestState>,
@@ -112,15 +112,15 @@ impl CallError {
     }
 }
 
-impl Linked {
+impl LinkedComponent {
     /// Inspects, compiles and links a component of a world.
     pub(crate) fn load(
         host: &PluginHost,
         name: &str,
         bytes: &[u8],
         world: World,
-        setup: &Setup,
-    ) -> Result<Linked, LoadError> {
+        setup: &InstanceSetup,
+    ) -> Result<LinkedComponent, LoadError> {
         let fail = |refusal: Refusal| LoadError {
             name: name.to_owned(),
             message: refusal.message,
@@ -146,7 +146,7 @@ impl Linked {
         let instance = linker
             .instantiate_pre(&component)
             .map_err(|error| fail_with(format!("it does not link: {error:#}")))?;
-        Ok(Linked {
+        Ok(LinkedComponent {
             name: name.to_owned(),
             summary,
             instance,
@@ -187,8 +187,8 @@ impl Linked {
     }
 
     /// How much it has done so far.
-    pub(crate) fn work(&self) -> Work {
-        Work { calls: self.calls.load(Ordering::Relaxed), fuel: self.fuel.load(Ordering::Relaxed) }
+    pub(crate) fn work(&self) -> CallWork {
+        CallWork { calls: self.calls.load(Ordering::Relaxed), fuel: self.fuel.load(Ordering::Relaxed) }
     }
 
     /// Calls into a fresh instance, which is gone afterwards. Without access to anything: for calls

@@ -1,11 +1,11 @@
 //! What all kinds of plugins share: a component with members, described, checked and configured.
 
-use crate::batch::{Batched, ItemError, call_in_batches};
+use crate::batch::{BatchResult, ItemError, call_in_batches};
 use crate::bindings::types::{InputSpec, MemberSpec, PluginError, PluginInfo};
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
 use crate::checked;
-use crate::component::{CallError, Linked, LoadError, PluginIdentity, Setup, Work};
+use crate::component::{CallError, CallWork, InstanceSetup, LinkedComponent, LoadError, PluginIdentity};
 use crate::host::PluginHost;
 use crate::inputs::{Inputs, split_params};
 use crate::inspect::ComponentSummary;
@@ -23,29 +23,32 @@ use wasmtime::component::InstancePre;
 const MAX_MEMBERS: usize = 256;
 
 /// A kind of plugins: how its bindings are called. Sealed: there is one for each world.
-pub trait Kind: Sized + Send + Sync + 'static {
+pub trait PluginKind: Sized + Send + Sync + 'static {
     /// Its world.
     const WORLD: World;
     /// The component, with its exports found.
-    type Pre: Send + Sync;
+    type PreInstance: Send + Sync;
     /// An instance.
-    type Plugin;
+    type PluginInstance;
     /// What a member says of itself beyond its [`MemberDescription`].
     type Detail: Send + Sync;
 
     /// Finds the exports.
-    fn prepare(instance: InstancePre<GuestState>) -> wasmtime::Result<Self::Pre>;
+    fn prepare(instance: InstancePre<GuestState>) -> wasmtime::Result<Self::PreInstance>;
     /// Makes an instance.
-    fn instantiate(pre: &Self::Pre, store: &mut Store<GuestState>) -> wasmtime::Result<Self::Plugin>;
+    fn instantiate(
+        pre: &Self::PreInstance,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<Self::PluginInstance>;
     /// Asks the component what it is and what it holds.
     fn describe(
-        plugin: &Self::Plugin,
+        plugin: &Self::PluginInstance,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<Self>>)>;
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<Self>>)>;
     /// Has the component check parameters of a member.
     #[expect(clippy::ptr_arg, reason = "the bindings take no other reference to a text")]
     fn check(
-        plugin: &Self::Plugin,
+        plugin: &Self::PluginInstance,
         store: &mut Store<GuestState>,
         member: &str,
         params: &String,
@@ -53,16 +56,16 @@ pub trait Kind: Sized + Send + Sync + 'static {
 }
 
 /// What a component declares of a member.
-pub struct Declared<K: Kind> {
+pub struct DeclaredMember<K: PluginKind> {
     pub(crate) spec: MemberSpec,
     pub(crate) inputs: Vec<InputSpec>,
-    pub(crate) further: Further,
+    pub(crate) further: OptionalMetadata,
     pub(crate) detail: K::Detail,
 }
 
 /// The parts of a description that only some kinds have.
 #[derive(Default)]
-pub(crate) struct Further {
+pub(crate) struct OptionalMetadata {
     pub(crate) hook: Option<&'static str>,
     pub(crate) values: Vec<ValueDescription>,
     pub(crate) default_aggregation: Option<String>,
@@ -125,7 +128,7 @@ impl ValueDescription {
     }
 }
 
-pub(crate) struct Member<K: Kind> {
+pub(crate) struct Member<K: PluginKind> {
     pub(crate) description: MemberDescription,
     pub(crate) inputs: Vec<InputSpec>,
     pub(crate) detail: K::Detail,
@@ -133,23 +136,28 @@ pub(crate) struct Member<K: Kind> {
 }
 
 /// A component with its members.
-pub struct Family<K: Kind> {
-    pub(crate) linked: Linked,
-    pre: K::Pre,
+pub struct PluginComponent<K: PluginKind> {
+    pub(crate) linked: LinkedComponent,
+    pre: K::PreInstance,
     identity: PluginIdentity,
     description: String,
     extra: Object,
     pub(crate) members: Vec<Member<K>>,
 }
 
-impl<K: Kind> Family<K> {
+impl<K: PluginKind> PluginComponent<K> {
     /// Loads a component and asks it what it holds.
     ///
     /// # Errors
     /// When it is a plugin of another kind, imports what it was not granted, does not compile, or
     /// declares something invalid.
-    pub fn load(host: &PluginHost, name: &str, bytes: &[u8], setup: &Setup) -> Result<Family<K>, LoadError> {
-        let linked = Linked::load(host, name, bytes, K::WORLD, setup)?;
+    pub fn load(
+        host: &PluginHost,
+        name: &str,
+        bytes: &[u8],
+        setup: &InstanceSetup,
+    ) -> Result<PluginComponent<K>, LoadError> {
+        let linked = LinkedComponent::load(host, name, bytes, K::WORLD, setup)?;
         let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
         let pre = K::prepare(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
         let described = linked.call(|store| {
@@ -162,7 +170,7 @@ impl<K: Kind> Family<K> {
         let members = members.collect::<Result<Vec<Member<K>>, String>>().map_err(fail)?;
         check_names(&members).map_err(fail)?;
         let identity = linked.identity(&info);
-        Ok(Family { linked, pre, identity, description: info.description, extra, members })
+        Ok(PluginComponent { linked, pre, identity, description: info.description, extra, members })
     }
 
     /// What a record of a run says about the component.
@@ -196,7 +204,7 @@ impl<K: Kind> Family<K> {
     }
 
     /// How much it has done so far.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> CallWork {
         self.linked.work()
     }
 
@@ -210,10 +218,10 @@ impl<K: Kind> Family<K> {
     /// # Errors
     /// Everything that is wrong with the name and the parameters; pointers lead into `params`.
     pub fn configure(
-        self: &Arc<Family<K>>,
+        self: &Arc<PluginComponent<K>>,
         name: Option<&str>,
         params: Value,
-    ) -> Result<Configured<K>, Vec<FieldError>> {
+    ) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
         let problem = |message: String| vec![FieldError { pointer: String::new(), message }];
         let known = || self.descriptions().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
         let world = K::WORLD;
@@ -241,7 +249,7 @@ impl<K: Kind> Family<K> {
             K::check(&plugin, store, &member.description.name, &params)
         });
         match checked {
-            Ok(Ok(())) => Ok(Configured { family: Arc::clone(self), index, inputs, params, given }),
+            Ok(Ok(())) => Ok(ConfiguredMember { family: Arc::clone(self), index, inputs, params, given }),
             Ok(Err(error)) => {
                 let error = checked::error(error, &self.linked.limits);
                 Err(vec![FieldError { pointer: error.pointer.unwrap_or_default(), message: error.message }])
@@ -252,8 +260,8 @@ impl<K: Kind> Family<K> {
 }
 
 /// Checks and keeps what a component declares of a member.
-fn read_member<K: Kind>(declared: Declared<K>, limits: &Limits) -> Result<Member<K>, String> {
-    let Declared { spec, inputs, further, detail } = declared;
+fn read_member<K: PluginKind>(declared: DeclaredMember<K>, limits: &Limits) -> Result<Member<K>, String> {
+    let DeclaredMember { spec, inputs, further, detail } = declared;
     checked::member(&spec, &inputs, &further, limits)?;
     let named = |error: String| format!("'{}': {error}", spec.name);
     let schema = ParamsSchema::compile(&spec.params_schema).map_err(named)?;
@@ -277,7 +285,7 @@ fn read_member<K: Kind>(declared: Declared<K>, limits: &Limits) -> Result<Member
     Ok(Member { description, inputs, detail, schema })
 }
 
-fn check_names<K: Kind>(members: &[Member<K>]) -> Result<(), String> {
+fn check_names<K: PluginKind>(members: &[Member<K>]) -> Result<(), String> {
     if members.is_empty() {
         return Err(format!("it holds no {}", K::WORLD));
     }
@@ -294,8 +302,8 @@ fn check_names<K: Kind>(members: &[Member<K>]) -> Result<(), String> {
 }
 
 /// A member with its parameters, ready to be called.
-pub struct Configured<K: Kind> {
-    pub(crate) family: Arc<Family<K>>,
+pub struct ConfiguredMember<K: PluginKind> {
+    pub(crate) family: Arc<PluginComponent<K>>,
     index: usize,
     pub(crate) inputs: Inputs,
     params: String,
@@ -303,7 +311,7 @@ pub struct Configured<K: Kind> {
     given: Object,
 }
 
-impl<K: Kind> Configured<K> {
+impl<K: PluginKind> ConfiguredMember<K> {
     /// What it says of itself.
     pub fn description(&self) -> &MemberDescription {
         &self.member().description
@@ -313,7 +321,7 @@ impl<K: Kind> Configured<K> {
     ///
     /// # Errors
     /// Everything that is wrong with the parameters.
-    pub fn with_params(&self, changed: &Object) -> Result<Configured<K>, Vec<FieldError>> {
+    pub fn with_params(&self, changed: &Object) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
         let mut params = self.given.clone();
         params.extend(changed.clone());
         self.family.configure(Some(self.name()), Value::Object(params))
@@ -338,7 +346,7 @@ impl<K: Kind> Configured<K> {
     }
 
     /// How much its component has done so far, for all that use it.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> CallWork {
         self.family.work()
     }
 
@@ -363,7 +371,7 @@ impl<K: Kind> Configured<K> {
     pub(crate) fn call<R>(
         &self,
         access: Access,
-        call: impl FnOnce(&K::Plugin, &mut Store<GuestState>) -> wasmtime::Result<R>,
+        call: impl FnOnce(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
         self.family.linked.call_with(access, |store| {
             let plugin = K::instantiate(&self.family.pre, store)?;
@@ -376,7 +384,7 @@ impl<K: Kind> Configured<K> {
     pub(crate) fn batch<T, Raw, R>(
         &self,
         items: &[T],
-        call: impl FnMut(&K::Plugin, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
+        call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
     ) -> Vec<Result<R, ItemError>> {
         self.batch_with(self.family.linked.access(), items, call, check).results
@@ -387,9 +395,9 @@ impl<K: Kind> Configured<K> {
         &self,
         access: Access,
         items: &[T],
-        mut call: impl FnMut(&K::Plugin, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
+        mut call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
-    ) -> Batched<R> {
+    ) -> BatchResult<R> {
         let linked = &self.family.linked;
         call_in_batches(items, linked.limits.fuel_per_item, &mut |batch: &[T]| {
             let (result, fuel) = linked.call_counted(access.clone(), |store| {

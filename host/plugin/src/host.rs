@@ -1,7 +1,7 @@
 //! The engine that all plugins of a process share.
 
-use crate::cache::Cache;
-use crate::compile::{CompileLimits, CompileProgress, Compiler};
+use crate::cache::CompileCache;
+use crate::compile::{CompileLimits, CompileProgress, ComponentCompiler};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ pub struct HostOptions {
     /// Where compiled components are kept; without it each process compiles anew.
     pub cache_folder: Option<PathBuf>,
     /// Who compiles.
-    pub compiler: Compiler,
+    pub compiler: ComponentCompiler,
     /// How much a compilation may use.
     pub compile_limits: CompileLimits,
     /// Compiles code that counts neither fuel nor time, to measure what counting costs; nothing ends
@@ -51,7 +51,7 @@ pub struct HostOptions {
 #[derive(Clone)]
 pub struct PluginHost {
     engine: Engine,
-    cache: Arc<Cache>,
+    cache: Arc<CompileCache>,
     secret: fn(&str) -> Option<String>,
     counts: bool,
     _ticker: Arc<Ticker>,
@@ -66,7 +66,7 @@ impl PluginHost {
         let counts = !options.uncounted;
         let engine = Engine::new(&pooled(counts)).or_else(|_| Engine::new(&base(counts)));
         let engine = engine.map_err(|error| format!("WebAssembly engine: {error:#}"))?;
-        let cache = Cache::open(&engine, options)?;
+        let cache = CompileCache::open(&engine, options)?;
         let ticker = Ticker::start(engine.clone())?;
         let secret = options.secret.unwrap_or(|name| std::env::var(name).ok());
         Ok(PluginHost { engine, cache: Arc::new(cache), secret, counts, _ticker: Arc::new(ticker) })

@@ -9,20 +9,20 @@ pub(crate) mod metric;
 pub(crate) mod preprocessor;
 pub(crate) mod role_adapter;
 
-/// The part of a [`crate::family::Kind`] that is the same for all, but for the names of the bindings.
+/// The part of a [`crate::family::PluginKind`] that is the same for all, but for the names of the bindings.
 macro_rules! bindings {
     ($plugin:ident, $pre:ident) => {
-        type Pre = $pre<crate::sandbox::GuestState>;
-        type Plugin = $plugin;
+        type PreInstance = $pre<crate::sandbox::GuestState>;
+        type PluginInstance = $plugin;
 
         fn prepare(
             instance: wasmtime::component::InstancePre<crate::sandbox::GuestState>,
-        ) -> wasmtime::Result<Self::Pre> {
+        ) -> wasmtime::Result<Self::PreInstance> {
             $pre::new(instance)
         }
 
         fn instantiate(
-            pre: &Self::Pre,
+            pre: &Self::PreInstance,
             store: &mut wasmtime::Store<crate::sandbox::GuestState>,
         ) -> wasmtime::Result<$plugin> {
             pre.instantiate(store)
@@ -45,9 +45,9 @@ macro_rules! bindings {
 pub(crate) use bindings;
 
 use crate::bindings::types::MemberSpec;
-use crate::family::{Declared, Further, Kind};
+use crate::family::{DeclaredMember, OptionalMetadata, PluginKind};
 
 /// A member that declares nothing beyond what all do.
-fn plain<K: Kind<Detail = ()>>(spec: MemberSpec) -> Declared<K> {
-    Declared { spec, inputs: Vec::new(), further: Further::default(), detail: () }
+fn plain<K: PluginKind<Detail = ()>>(spec: MemberSpec) -> DeclaredMember<K> {
+    DeclaredMember { spec, inputs: Vec::new(), further: OptionalMetadata::default(), detail: () }
 }

@@ -27,7 +27,7 @@ mod sandbox;
 mod schema;
 mod world;
 
-pub use any::{AnyFamily, AnyKind, summarise};
+pub use any::{AnyComponent, AnyKind, summarise};
 pub use batch::ItemError;
 pub use bindings::backend_exports::{GenerateRequest, LoglikelihoodRequest};
 pub use bindings::llm::{
@@ -37,26 +37,28 @@ pub use bindings::llm::{
 pub use bindings::types::{ContinuationScore, FinishReason, Generation, MediaRef, Message, Role, Usage};
 pub use capabilities::media::MediaSet;
 pub use capabilities::models::{ModelError, ModelErrorKind, ModelRequest, Models, Vectors};
-pub use compile::{CompileLimits, CompileProgress, Compiler, compile_from_stdin};
-pub use component::{LoadError, PluginIdentity, Setup, Work};
-pub use family::{Configured, Family, InputDescription, Kind, MemberDescription, ValueDescription};
+pub use compile::{CompileLimits, CompileProgress, ComponentCompiler, compile_from_stdin};
+pub use component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
+pub use family::{
+    ConfiguredMember, InputDescription, MemberDescription, PluginComponent, PluginKind, ValueDescription,
+};
 pub use host::{HostOptions, PluginHost};
 pub use inputs::Input;
 pub use inspect::{ComponentSummary, WIT_EARLIER, WIT_VERSION};
 pub use kinds::aggregator::{
-    Aggregator, AggregatorFamily, AggregatorFigure, AggregatorKind, AggregatorRow, AggregatorState,
+    Aggregator, AggregatorComponent, AggregatorFigure, AggregatorKind, AggregatorRow, AggregatorState,
 };
-pub use kinds::backend::{BackendComponent, BackendFamily, BackendKind, BackendOffer};
-pub use kinds::doc_hook::{DocHook, DocHookFamily, DocHookKind, Hooked, MediaKind, MediaSource};
-pub use kinds::extractor::{ExtractedAnswer, Extractor, ExtractorFamily, ExtractorKind};
-pub use kinds::judge::{Judge, JudgeCase, JudgeFamily, JudgeKind, JudgeReply, Prompt, Verdict};
-pub use kinds::metric::{Metric, MetricFamily, MetricItem, MetricKind, Scored};
+pub use kinds::backend::{BackendComponent, BackendKind, BackendOffer, BackendPluginComponent};
+pub use kinds::doc_hook::{DocHook, DocHookComponent, DocHookKind, Hooked, MediaKind, MediaSource};
+pub use kinds::extractor::{ExtractedAnswer, Extractor, ExtractorComponent, ExtractorKind};
+pub use kinds::judge::{Judge, JudgeCase, JudgeComponent, JudgeKind, JudgeReply, Prompt, Verdict};
+pub use kinds::metric::{Metric, MetricComponent, MetricItem, MetricKind, Scored};
 pub use kinds::preprocessor::{
-    Converted, Preprocessor, PreprocessorFamily, PreprocessorKind, RawRow, SampleText,
+    Converted, Preprocessor, PreprocessorComponent, PreprocessorKind, RawRow, SampleText,
 };
-pub use kinds::role_adapter::{AdapterReply, Prepared, RoleAdapter, RoleAdapterFamily, RoleAdapterKind};
+pub use kinds::role_adapter::{AdapterReply, Prepared, RoleAdapter, RoleAdapterComponent, RoleAdapterKind};
 pub use limits::Limits;
 pub use measure::{ComponentCosts, ItemBench, ItemCosts, Timing, component_costs};
 pub use message::message_from_guest;
-pub use registry::{BundledComponent, Listed, Registry, RegistryError, read_component};
+pub use registry::{BundledComponent, ListedPlugin, Registry, RegistryError, read_component};
 pub use world::{Capability, World};

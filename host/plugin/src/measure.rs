@@ -2,7 +2,7 @@
 
 use crate::batch::ItemError;
 use crate::bindings::types::Item;
-use crate::component::{Linked, LoadError, Setup};
+use crate::component::{InstanceSetup, LinkedComponent, LoadError};
 use crate::host::PluginHost;
 use crate::inspect::inspect;
 use crate::kinds::extractor::Extractor;
@@ -73,12 +73,12 @@ pub fn component_costs(
     host: &PluginHost,
     name: &str,
     bytes: &[u8],
-    setup: &Setup,
+    setup: &InstanceSetup,
     time: Duration,
 ) -> Result<ComponentCosts, LoadError> {
     let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
     let summary = inspect(bytes).map_err(|refusal| fail(refusal.message))?;
-    let linked = Linked::load(host, name, bytes, summary.world, setup)?;
+    let linked = LinkedComponent::load(host, name, bytes, summary.world, setup)?;
     let instantiate = measure(time, || {
         let made = linked.call(|store| linked.instance.instantiate(store).map(drop));
         debug_assert!(made.is_ok());

@@ -1,8 +1,8 @@
 //! From the name of a plugin to the component that holds it.
 
-use crate::any::{AnyFamily, AnyKind};
-use crate::component::{LoadError, Setup};
-use crate::family::Family;
+use crate::any::{AnyComponent, AnyKind};
+use crate::component::{InstanceSetup, LoadError};
+use crate::family::PluginComponent;
 use crate::host::PluginHost;
 use crate::limits::Limits;
 use crate::world::World;
@@ -125,44 +125,44 @@ impl std::fmt::Display for Origin {
 }
 
 /// A component that has been registered under an id.
-struct Registered {
+struct RegisteredPlugin {
     id: String,
     origin: Origin,
-    setup: Setup,
+    setup: InstanceSetup,
     /// Whether it stands in a suite or a folder, and its id is a name of its own.
     is_entry: bool,
     /// Loaded when it is first needed, where its members are known without.
-    family: Mutex<Option<AnyFamily>>,
+    family: Mutex<Option<AnyComponent>>,
 }
 
 /// A registered component, as a list shows it.
 #[derive(Clone)]
-pub struct Listed {
+pub struct ListedPlugin {
     /// What a suite calls it.
     pub id: String,
     /// Where it comes from.
     pub source: String,
     /// The component.
-    pub family: AnyFamily,
+    pub family: AnyComponent,
 }
 
 /// Finds plugins by name or file, and loads each component once.
 pub struct Registry {
     host: PluginHost,
     bundled: &'static [BundledComponent],
-    registered: Vec<Registered>,
+    registered: Vec<RegisteredPlugin>,
     is_lacking: bool,
     /// Files that a suite names without an entry of `plugins`.
-    files: Mutex<HashMap<PathBuf, AnyFamily>>,
+    files: Mutex<HashMap<PathBuf, AnyComponent>>,
 }
 
 impl Registry {
     /// A registry of the components that come with the program.
     pub fn new(host: PluginHost, bundled: &'static [BundledComponent]) -> Registry {
-        let registered = bundled.iter().map(|component| Registered {
+        let registered = bundled.iter().map(|component| RegisteredPlugin {
             id: component.name.to_owned(),
             origin: Origin::Bundled(component.name),
-            setup: Setup::default(),
+            setup: InstanceSetup::default(),
             is_entry: false,
             family: Mutex::default(),
         });
@@ -205,11 +205,11 @@ impl Registry {
             PluginSource::File(path) => path.display().to_string(),
             PluginSource::Bundled(name) => name.clone(),
         };
-        let setup = Setup {
+        let setup = InstanceSetup {
             source: Some(source),
             limits: spec.limits.clone(),
             grants: spec.grants.clone(),
-            ..Setup::default()
+            ..InstanceSetup::default()
         };
         let bytes = self.bytes_of(&origin, &setup)?;
         let found = Digest::of_bytes(&bytes);
@@ -222,11 +222,11 @@ impl Registry {
             };
             return Err(RegistryError::Digest { path, wanted, found });
         }
-        let family = AnyFamily::load(&self.host, &spec.id, &bytes, &setup)?;
+        let family = AnyComponent::load(&self.host, &spec.id, &bytes, &setup)?;
         // An entry for a component that comes with the program takes its place.
         self.registered.retain(|one| one.is_entry || one.origin != origin);
         let family = Mutex::new(Some(family));
-        self.register(Registered { id: spec.id.clone(), origin, setup, is_entry: true, family })
+        self.register(RegisteredPlugin { id: spec.id.clone(), origin, setup, is_entry: true, family })
     }
 
     /// Adds every `.wasm` file of a folder, each under the name of its file, without grants.
@@ -248,16 +248,17 @@ impl Registry {
         for path in files {
             let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             let origin = Origin::File(path.clone());
-            let setup = Setup { source: Some(path.display().to_string()), ..Setup::default() };
+            let setup =
+                InstanceSetup { source: Some(path.display().to_string()), ..InstanceSetup::default() };
             let bytes = self.bytes_of(&origin, &setup)?;
-            let family = AnyFamily::load(&self.host, &id, &bytes, &setup)?;
+            let family = AnyComponent::load(&self.host, &id, &bytes, &setup)?;
             let family = Mutex::new(Some(family));
-            self.register(Registered { id, origin, setup, is_entry: true, family })?;
+            self.register(RegisteredPlugin { id, origin, setup, is_entry: true, family })?;
         }
         Ok(())
     }
 
-    fn register(&mut self, new: Registered) -> Result<(), RegistryError> {
+    fn register(&mut self, new: RegisteredPlugin) -> Result<(), RegistryError> {
         if let Some(other) = self.registered.iter().find(|one| one.id == new.id) {
             let by = match &other.origin {
                 Origin::Bundled(_) => "a component that comes with the program".to_owned(),
@@ -287,12 +288,12 @@ impl Registry {
     ///
     /// # Errors
     /// When one cannot be loaded.
-    pub fn list(&self) -> Result<Vec<Listed>, RegistryError> {
+    pub fn list(&self) -> Result<Vec<ListedPlugin>, RegistryError> {
         self.registered
             .iter()
             .map(|one| {
                 let family = self.family(one)?;
-                Ok(Listed { id: one.id.clone(), source: one.origin.to_string(), family })
+                Ok(ListedPlugin { id: one.id.clone(), source: one.origin.to_string(), family })
             })
             .collect()
     }
@@ -322,7 +323,7 @@ impl Registry {
     pub fn find<K: AnyKind>(
         &self,
         reference: &PluginReference,
-    ) -> Result<(Arc<Family<K>>, Option<String>), RegistryError> {
+    ) -> Result<(Arc<PluginComponent<K>>, Option<String>), RegistryError> {
         let (family, member) = match reference {
             PluginReference::Name(name) => {
                 let by_id = self.registered.iter().find(|one| one.is_entry && one.id == *name);
@@ -356,7 +357,7 @@ impl Registry {
     }
 
     /// The one component that holds something of a name.
-    fn holder(&self, name: &str, world: World) -> Result<&Registered, RegistryError> {
+    fn holder(&self, name: &str, world: World) -> Result<&RegisteredPlugin, RegistryError> {
         let mut known = Vec::new();
         let mut holders = Vec::new();
         for one in &self.registered {
@@ -383,7 +384,7 @@ impl Registry {
     }
 
     /// The names of what a component holds, if it is of a world.
-    fn members(&self, one: &Registered, world: World) -> Result<Vec<String>, RegistryError> {
+    fn members(&self, one: &RegisteredPlugin, world: World) -> Result<Vec<String>, RegistryError> {
         if let Origin::Bundled(name) = &one.origin {
             let component = self.bundled_named(name)?;
             let members = if component.world == world { component.members } else { &[] };
@@ -399,21 +400,21 @@ impl Registry {
         Ok(family.descriptions().into_iter().map(|member| member.name.clone()).collect())
     }
 
-    fn family(&self, one: &Registered) -> Result<AnyFamily, RegistryError> {
+    fn family(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
         let mut slot = one.family.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(family) = &*slot {
             return Ok(family.clone());
         }
         let bytes = self.bytes_of(&one.origin, &one.setup)?;
-        let family = AnyFamily::load(&self.host, &one.id, &bytes, &one.setup)?;
+        let family = AnyComponent::load(&self.host, &one.id, &bytes, &one.setup)?;
         *slot = Some(family.clone());
         Ok(family)
     }
 
     /// A file that is named without an entry; the entry's, where there is one for the same file.
-    fn file(&self, path: &Path) -> Result<AnyFamily, RegistryError> {
+    fn file(&self, path: &Path) -> Result<AnyComponent, RegistryError> {
         let settled = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let is_same = |one: &&Registered| match &one.origin {
+        let is_same = |one: &&RegisteredPlugin| match &one.origin {
             Origin::File(other) => other.canonicalize().is_ok_and(|other| other == settled),
             Origin::Bundled(_) => false,
         };
@@ -424,9 +425,9 @@ impl Registry {
         if let Some(family) = files.get(&settled) {
             return Ok(family.clone());
         }
-        let setup = Setup { source: Some(path.display().to_string()), ..Setup::default() };
+        let setup = InstanceSetup { source: Some(path.display().to_string()), ..InstanceSetup::default() };
         let bytes = self.bytes_of(&Origin::File(path.to_owned()), &setup)?;
-        let family = AnyFamily::load(&self.host, &path.display().to_string(), &bytes, &setup)?;
+        let family = AnyComponent::load(&self.host, &path.display().to_string(), &bytes, &setup)?;
         files.insert(settled, family.clone());
         Ok(family)
     }
@@ -434,7 +435,7 @@ impl Registry {
     fn bytes_of(
         &self,
         origin: &Origin,
-        setup: &Setup,
+        setup: &InstanceSetup,
     ) -> Result<std::borrow::Cow<'static, [u8]>, RegistryError> {
         match origin {
             Origin::Bundled(name) => Ok(self.bundled_named(name)?.bytes.into()),

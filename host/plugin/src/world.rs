@@ -17,7 +17,7 @@ pub enum World {
     Extractor,
     /// Stands between a step and its model.
     RoleAdapter,
-    /// Answers requests in place of a model.
+    /// ImportAnswers requests in place of a model.
     Backend,
 }
 

@@ -4,14 +4,19 @@
 
 use gage_config::PluginLimits;
 use gage_core::{EvalContext, Outcome};
-use gage_plugin::{HostOptions, Metric, MetricFamily, MetricItem, PluginHost, Setup};
+use gage_plugin::{HostOptions, InstanceSetup, Metric, MetricComponent, MetricItem, PluginHost};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn metric(limits: PluginLimits) -> Metric {
     let host = PluginHost::new(&HostOptions::default()).expect("an engine");
-    let family = MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, &Setup::with_limits(limits))
-        .expect("loads");
+    let family = MetricComponent::load(
+        &host,
+        "hostile",
+        gage_test_guests::HOSTILE,
+        &InstanceSetup::with_limits(limits),
+    )
+    .expect("loads");
     let found = Arc::new(family).configure(Some("obedient"), json!({}));
     found.unwrap_or_else(|problems| panic!("{problems:?}"))
 }
@@ -90,8 +95,9 @@ fn memory_is_bounded_in_total() {
 #[test]
 fn components_beyond_the_limit_are_refused_unread() {
     let host = PluginHost::new(&HostOptions::default()).expect("an engine");
-    let setup = Setup::with_limits(PluginLimits { component_bytes: Some(1_000), ..PluginLimits::default() });
-    let error = MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, &setup).err();
+    let setup =
+        InstanceSetup::with_limits(PluginLimits { component_bytes: Some(1_000), ..PluginLimits::default() });
+    let error = MetricComponent::load(&host, "hostile", gage_test_guests::HOSTILE, &setup).err();
     let error = error.expect("refused");
     assert!(error.to_string().contains("at most 1000 are allowed"), "{error}");
 }
@@ -106,7 +112,8 @@ fn compiled_components_are_kept_where_only_the_user_can_write() {
         let host =
             PluginHost::new(&HostOptions { cache_folder: Some(cache.clone()), ..HostOptions::default() })
                 .expect("an engine");
-        MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, &Setup::default()).expect("loads");
+        MetricComponent::load(&host, "hostile", gage_test_guests::HOSTILE, &InstanceSetup::default())
+            .expect("loads");
     }
     let mode = std::fs::metadata(&cache).expect("a folder").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);

@@ -5,7 +5,8 @@
 use gage_core::{MetricResult, Outcome, ScoreCard};
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming};
 use gage_report::{
-    Aggregation, MetricDescription, Phases, Reaches, TaskDescription, no_folds, write_reports,
+    Aggregation, Completeness, MetricDescription, Phases, TaskDescription, no_custom_aggregators,
+    write_reports,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -90,9 +91,9 @@ fn write(root: &Path, run_id: &str, run: u64, samples: u64) -> Result<(), Box<dy
     let written = write_reports(
         &folder,
         &tasks.map(|(task_id, _)| description(task_id)),
-        &Reaches::new(),
+        &Completeness::new(),
         &phases,
-        &no_folds,
+        &no_custom_aggregators,
     )?;
     manifest.files = written.files;
     manifest.finish(RunStatus::Complete);

@@ -7,11 +7,11 @@ use crate::{Aggregation, CompensatedSum};
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     count: u64,
-    state: State,
+    state: AccumulatorState,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum AccumulatorState {
     Mean(CompensatedSum),
     WeightedMean { products: CompensatedSum, weights: CompensatedSum },
     Sum(CompensatedSum),
@@ -29,17 +29,19 @@ impl Accumulator {
     pub fn new(aggregation: &Aggregation) -> Accumulator {
         let zero = CompensatedSum::default();
         let state = match aggregation {
-            Aggregation::Mean | Aggregation::PassRate => State::Mean(zero),
-            Aggregation::WeightedMean => State::WeightedMean { products: zero, weights: zero },
-            Aggregation::Sum => State::Sum(zero),
-            Aggregation::Min => State::Min(f64::INFINITY),
-            Aggregation::Max => State::Max(f64::NEG_INFINITY),
+            Aggregation::Mean | Aggregation::PassRate => AccumulatorState::Mean(zero),
+            Aggregation::WeightedMean => AccumulatorState::WeightedMean { products: zero, weights: zero },
+            Aggregation::Sum => AccumulatorState::Sum(zero),
+            Aggregation::Min => AccumulatorState::Min(f64::INFINITY),
+            Aggregation::Max => AccumulatorState::Max(f64::NEG_INFINITY),
             Aggregation::Median | Aggregation::Percentile(_) => {
                 let per_mille = per_mille(aggregation).unwrap_or_default();
-                State::Quantile { scores: Vec::new(), per_mille }
+                AccumulatorState::Quantile { scores: Vec::new(), per_mille }
             }
-            Aggregation::Count => State::Count,
-            Aggregation::Categorical | Aggregation::Identity | Aggregation::Custom(_) => State::Nothing,
+            Aggregation::Count => AccumulatorState::Count,
+            Aggregation::Categorical | Aggregation::Identity | Aggregation::Custom(_) => {
+                AccumulatorState::Nothing
+            }
         };
         Accumulator { count: 0, state }
     }
@@ -48,15 +50,15 @@ impl Accumulator {
     pub fn add(&mut self, score: f64, weight: f64) {
         self.count += 1;
         match &mut self.state {
-            State::Mean(sum) | State::Sum(sum) => sum.add(score),
-            State::WeightedMean { products, weights } => {
+            AccumulatorState::Mean(sum) | AccumulatorState::Sum(sum) => sum.add(score),
+            AccumulatorState::WeightedMean { products, weights } => {
                 products.add(score * weight);
                 weights.add(weight);
             }
-            State::Min(least) => *least = least.min(score),
-            State::Max(greatest) => *greatest = greatest.max(score),
-            State::Quantile { scores, .. } => scores.push(score),
-            State::Count | State::Nothing => {}
+            AccumulatorState::Min(least) => *least = least.min(score),
+            AccumulatorState::Max(greatest) => *greatest = greatest.max(score),
+            AccumulatorState::Quantile { scores, .. } => scores.push(score),
+            AccumulatorState::Count | AccumulatorState::Nothing => {}
         }
     }
 
@@ -71,16 +73,16 @@ impl Accumulator {
             return None;
         }
         match &self.state {
-            State::Mean(sum) => Some(sum.divided_by(self.count as f64)),
-            State::WeightedMean { products, weights } => match weights.total() {
+            AccumulatorState::Mean(sum) => Some(sum.divided_by(self.count as f64)),
+            AccumulatorState::WeightedMean { products, weights } => match weights.total() {
                 0.0 => Some(0.0),
                 total => Some(products.divided_by(total)),
             },
-            State::Sum(sum) => Some(sum.total()),
-            State::Min(score) | State::Max(score) => Some(*score),
-            State::Quantile { scores, per_mille } => quantile(&mut scores.clone(), *per_mille),
-            State::Count => Some(self.count as f64),
-            State::Nothing => None,
+            AccumulatorState::Sum(sum) => Some(sum.total()),
+            AccumulatorState::Min(score) | AccumulatorState::Max(score) => Some(*score),
+            AccumulatorState::Quantile { scores, per_mille } => quantile(&mut scores.clone(), *per_mille),
+            AccumulatorState::Count => Some(self.count as f64),
+            AccumulatorState::Nothing => None,
         }
     }
 }

@@ -32,7 +32,7 @@ pub enum Aggregation {
     Categorical,
     /// No value: the scores are counted, and listed in `samples.jsonl`.
     Identity,
-    /// What a component makes of the cards; see [`Fold`](crate::Fold). Holds its name.
+    /// What a component makes of the cards; see [`CustomAggregator`](crate::CustomAggregator). Holds its name.
     Custom(String),
 }
 

@@ -14,7 +14,7 @@ const SEED: u64 = 0x6761_6765_2d68_6f73;
 
 /// A score that may be drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Drawn {
+pub(crate) struct ResampledScore {
     pub(crate) score: f64,
     pub(crate) weight: f64,
     /// The cluster that it belongs to; 0 where there are none.
@@ -29,7 +29,7 @@ pub(crate) struct Drawn {
 pub(crate) struct Reservoir {
     limit: u64,
     seen: u64,
-    kept: Vec<Drawn>,
+    kept: Vec<ResampledScore>,
     random: SplitMix64,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Statistic {
 
 /// What resampling says about a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Resampled {
+pub(crate) struct BootstrapInterval {
     /// The standard deviation of the resampled figures.
     pub(crate) stderr: f64,
     pub(crate) interval: Interval,
@@ -55,7 +55,7 @@ impl Reservoir {
         Reservoir { limit, seen: 0, kept: Vec::new(), random: SplitMix64::new(SEED) }
     }
 
-    pub(crate) fn add(&mut self, drawn: Drawn) {
+    pub(crate) fn add(&mut self, drawn: ResampledScore) {
         self.seen += 1;
         if self.seen <= self.limit {
             self.kept.push(drawn);
@@ -70,7 +70,7 @@ impl Reservoir {
     /// the percentile method of Efron, "Bootstrap Methods: Another Look at the Jackknife", The
     /// Annals of Statistics 7 (1979), with its ends at the 2.5 and 97.5 percentiles. `None` for
     /// fewer than two scores or clusters.
-    pub(crate) fn resample(mut self, statistic: Statistic, is_clustered: bool) -> Option<Resampled> {
+    pub(crate) fn resample(mut self, statistic: Statistic, is_clustered: bool) -> Option<BootstrapInterval> {
         let mut random = SplitMix64::new(SEED);
         let mut figures = match statistic {
             Statistic::Quantile(per_mille) => {
@@ -84,23 +84,23 @@ impl Reservoir {
         let (low, high) = (quantile(&mut figures, 25)?, quantile(&mut figures, 975)?);
         let interval = Interval::of_95(low, high, IntervalMethod::Bootstrap);
         let is_finite = low.is_finite() && high.is_finite();
-        spread.standard_deviation().filter(|_| is_finite).map(|stderr| Resampled { stderr, interval })
+        spread.standard_deviation().filter(|_| is_finite).map(|stderr| BootstrapInterval { stderr, interval })
     }
 }
 
 /// For each score the number of what is drawn with it, and how many of these there are: each
 /// score by itself, or clusters in the order of their ids.
-fn units(kept: &[Drawn], is_clustered: bool) -> (Vec<usize>, usize) {
+fn units(kept: &[ResampledScore], is_clustered: bool) -> (Vec<usize>, usize) {
     if !is_clustered {
         return ((0..kept.len()).collect(), kept.len());
     }
     let mut numbers: BTreeMap<u64, usize> = kept.iter().map(|drawn| (drawn.cluster, 0)).collect();
     numbers.values_mut().zip(0..).for_each(|(number, next)| *number = next);
-    let of = |drawn: &Drawn| numbers.get(&drawn.cluster).copied().unwrap_or_default();
+    let of = |drawn: &ResampledScore| numbers.get(&drawn.cluster).copied().unwrap_or_default();
     (kept.iter().map(of).collect(), numbers.len())
 }
 
-fn resampled_means(kept: &[Drawn], is_clustered: bool, random: &mut SplitMix64) -> Vec<f64> {
+fn resampled_means(kept: &[ResampledScore], is_clustered: bool, random: &mut SplitMix64) -> Vec<f64> {
     let (units, count) = units(kept, is_clustered);
     let mut sums = vec![(0.0, 0.0); count];
     for (drawn, unit) in kept.iter().zip(units) {
@@ -129,7 +129,7 @@ fn resampled_means(kept: &[Drawn], is_clustered: bool, random: &mut SplitMix64) 
 /// The scores are sorted, so that a resample is how often each occurs, and a quantile of it is
 /// found in one pass.
 fn resampled_quantiles(
-    sorted: &[Drawn],
+    sorted: &[ResampledScore],
     is_clustered: bool,
     per_mille: u64,
     random: &mut SplitMix64,

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 /// Makes figures of score cards that are seen once, in dataset order. One fold is made for every
 /// metric with [`Aggregation::Custom`](crate::Aggregation::Custom), and one for each of its slices.
-pub trait Fold {
+pub trait CustomAggregator {
     /// Adds the next card.
     ///
     /// # Errors
     /// Why there can be no figure. Nothing is added after that.
-    fn add(&mut self, row: FoldRow<'_>) -> Result<(), String>;
+    fn add(&mut self, row: AggregationRow<'_>) -> Result<(), String>;
 
     /// Whether a card without a primary score counts all the same, since the fold reads something else of it.
     fn counts_unscored(&self, _card: &ScoreCard) -> bool {
@@ -27,17 +27,17 @@ pub trait Fold {
 
 /// Gives the fold of a metric by the ids of its task and of the metric; `None` where there is
 /// none, and then the metric has no figure.
-pub type Folds<'a> = &'a dyn Fn(&str, &str) -> Option<Box<dyn Fold>>;
+pub type CustomAggregators<'a> = &'a dyn Fn(&str, &str) -> Option<Box<dyn CustomAggregator>>;
 
 /// For runs without custom aggregators: no metric has a fold.
-pub fn no_folds(_task_id: &str, _metric_id: &str) -> Option<Box<dyn Fold>> {
+pub fn no_custom_aggregators(_task_id: &str, _metric_id: &str) -> Option<Box<dyn CustomAggregator>> {
     None
 }
 
 /// One scored card. A sample that was repeated has a row for each repeat, one after the other and
 /// with the same id.
 #[derive(Clone, Copy, Debug)]
-pub struct FoldRow<'a> {
+pub struct AggregationRow<'a> {
     /// The sample.
     pub sample_id: &'a str,
     /// How much it counts: `detail.weight` of the card, 1 where it says nothing.
@@ -65,18 +65,18 @@ pub struct NamedFigure {
 const MAX_FIGURES: usize = 1_000;
 
 /// A fold, or why there is none any more.
-pub(crate) struct FoldState(Result<Box<dyn Fold>, String>);
+pub(crate) struct AggregatorState(Result<Box<dyn CustomAggregator>, String>);
 
-impl FoldState {
-    pub(crate) fn new(aggregator: &str, fold: Option<Box<dyn Fold>>) -> FoldState {
-        FoldState(fold.ok_or_else(|| {
+impl AggregatorState {
+    pub(crate) fn new(aggregator: &str, fold: Option<Box<dyn CustomAggregator>>) -> AggregatorState {
+        AggregatorState(fold.ok_or_else(|| {
             format!(
                 "there is no aggregator '{aggregator}'; name one of the host's, or a component that is loaded"
             )
         }))
     }
 
-    pub(crate) fn add(&mut self, row: FoldRow<'_>) {
+    pub(crate) fn add(&mut self, row: AggregationRow<'_>) {
         if let Ok(fold) = &mut self.0
             && let Err(error) = fold.add(row)
         {

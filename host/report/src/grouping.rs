@@ -14,7 +14,7 @@ pub(crate) const MAX_SLICES: usize = 1_000;
 
 /// Where a sample belongs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SliceMembership {
     /// For each path the numbers of its slices, ascending.
     pub(crate) slices: Vec<Vec<usize>>,
     /// The number of its cluster; 0 where the task has none.
@@ -23,7 +23,7 @@ pub(crate) struct Place {
 
 /// Finds the places of the samples of a task.
 #[derive(Debug)]
-pub(crate) struct Grouping {
+pub(crate) struct Slicing {
     repeat: u64,
     slices: Vec<SlicePath>,
     clusters: Option<Clusters>,
@@ -33,7 +33,7 @@ pub(crate) struct Grouping {
     has_sample: bool,
     /// To say what was meant by a path that leads nowhere.
     known: KnownPaths,
-    place: Place,
+    place: SliceMembership,
 }
 
 #[derive(Debug)]
@@ -89,8 +89,8 @@ struct Clusters {
     next: u64,
 }
 
-impl Grouping {
-    pub(crate) fn new(task: &TaskDescription) -> Grouping {
+impl Slicing {
+    pub(crate) fn new(task: &TaskDescription) -> Slicing {
         let slice_path = |text: &String| SlicePath {
             path: FieldPath::new(text),
             numbers: HashMap::new(),
@@ -105,7 +105,7 @@ impl Grouping {
             is_looked_for: false,
             is_found: false,
         };
-        Grouping {
+        Slicing {
             repeat: task.repeat.max(1),
             slices: task.slices.iter().map(slice_path).collect(),
             clusters: task.cluster_by.as_ref().map(clusters),
@@ -113,7 +113,7 @@ impl Grouping {
             current: None,
             has_sample: false,
             known: KnownPaths::default(),
-            place: Place::default(),
+            place: SliceMembership::default(),
         }
     }
 
@@ -141,7 +141,7 @@ impl Grouping {
         self.place.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &SliceMembership {
         &self.place
     }
 
@@ -254,8 +254,8 @@ mod tests {
     use crate::test_records::{sample, task};
     use serde_json::json;
 
-    fn grouping(slices: &[&str], cluster_by: Option<&str>, repeat: u64) -> Grouping {
-        Grouping::new(&TaskDescription {
+    fn grouping(slices: &[&str], cluster_by: Option<&str>, repeat: u64) -> Slicing {
+        Slicing::new(&TaskDescription {
             slices: slices.iter().map(|path| (*path).to_owned()).collect(),
             cluster_by: cluster_by.map(str::to_owned),
             repeat,
@@ -267,7 +267,7 @@ mod tests {
         SampleRecord { sample: document, ..sample("t", index, 1.0, 1.0) }
     }
 
-    fn names(grouping: &mut Grouping, document: Value) -> Vec<String> {
+    fn names(grouping: &mut Slicing, document: Value) -> Vec<String> {
         grouping.begin(&record(0, document));
         let (_, names) = grouping.slices().next().unwrap();
         grouping.place().slices[0].iter().map(|number| names[*number].clone()).collect()

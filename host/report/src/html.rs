@@ -21,9 +21,9 @@ mod pairs;
 mod text;
 mod write;
 
-pub use page::{FORBIDDEN_IN_SCRIPTS, Parts, Rendered, render};
+pub use page::{FORBIDDEN_IN_SCRIPTS, Parts, RenderedPage, render};
 pub use pairs::comparisons_with_first;
-pub use write::{HtmlError, HtmlWritten, Link, report_policy, write_html, write_html_file};
+pub use write::{HtmlError, Link, WrittenPage, report_policy, write_html, write_html_file};
 
 #[cfg(test)]
 mod tests;

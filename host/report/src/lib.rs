@@ -41,11 +41,11 @@ pub use aggregation::Aggregation;
 pub use description::{MetricDescription, PromptDescription, Scale, TaskDescription};
 pub use error::ReportError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
-pub use fold::{Fold, FoldRow, Folds, NamedFigure, no_folds};
+pub use fold::{AggregationRow, CustomAggregator, CustomAggregators, NamedFigure, no_custom_aggregators};
 pub use judges::JudgeFigure;
 pub use known_paths::UnfoundPath;
 pub use latency::LatencyFigures;
-pub use reach::{Reach, Reaches};
+pub use reach::{Completeness, TaskCompleteness};
 pub use statistics::{
     Interval, IntervalMethod, LEVEL_95, Spread, Z_95, student_t_975, t_interval, wilson_interval,
 };
@@ -53,7 +53,7 @@ pub use sum::CompensatedSum;
 pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
 pub use table::{TableOptions, render_table};
 pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
-pub use write::{Example, Written, write_reports};
+pub use write::{Example, WrittenReports, write_reports};
 
 #[cfg(test)]
 mod test_records;

@@ -4,12 +4,12 @@ use crate::TaskSummary;
 use std::collections::BTreeMap;
 
 /// How far each task came; one that is not named came to its end.
-pub type Reaches = BTreeMap<String, Reach>;
+pub type Completeness = BTreeMap<String, TaskCompleteness>;
 
 /// How far a run came of a task. Coverage is of all that the task was to do, so that a run that was stopped after one
 /// sample of a hundred does not claim to know all about them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum TaskCompleteness {
     /// To its end: there are no more records than those that it has.
     #[default]
     Whole,
@@ -19,21 +19,21 @@ pub enum Reach {
     Unknown,
 }
 
-impl Reach {
+impl TaskCompleteness {
     /// How many records are missing behind so many.
     pub(crate) fn missing(self, records: u64) -> u64 {
         match self {
-            Reach::Of(all) => all.saturating_sub(records),
-            Reach::Whole | Reach::Unknown => 0,
+            TaskCompleteness::Of(all) => all.saturating_sub(records),
+            TaskCompleteness::Whole | TaskCompleteness::Unknown => 0,
         }
     }
 
     /// What the summary of a run says of a task.
-    pub fn of(task: &TaskSummary) -> Reach {
+    pub fn of(task: &TaskSummary) -> TaskCompleteness {
         match (task.samples.total_is_least, task.samples.not_reached) {
-            (true, _) => Reach::Unknown,
-            (false, 0) => Reach::Whole,
-            (false, _) => Reach::Of(task.samples.total),
+            (true, _) => TaskCompleteness::Unknown,
+            (false, 0) => TaskCompleteness::Whole,
+            (false, _) => TaskCompleteness::Of(task.samples.total),
         }
     }
 }

@@ -3,7 +3,8 @@
 use crate::figure::FigureSet;
 use crate::judges::JudgeTally;
 use crate::{
-    Folds, JudgeFigure, MetricFigure, PromptDescription, Reach, ReportError, TaskDescription, UnfoundPath,
+    CustomAggregators, JudgeFigure, MetricFigure, PromptDescription, ReportError, TaskCompleteness,
+    TaskDescription, UnfoundPath,
 };
 use gage_core::{Object, Outcome, OutcomeCounts};
 use gage_record::SampleRecord;
@@ -44,7 +45,7 @@ impl SampleFigures {
             outcomes: counts.occurred().collect(),
             not_reached,
             total_is_least,
-            // Counts of samples stay far below 2^53.
+            // RowCounts of samples stay far below 2^53.
             coverage: if total == 0 { 0.0 } else { counts.get(Outcome::Scored) as f64 / total as f64 },
         }
     }
@@ -156,13 +157,13 @@ struct TaskBuilder<'a> {
     prompts: Vec<PromptDescription>,
     sampling_params: Object,
     judges: JudgeTally,
-    reach: Reach,
+    reach: TaskCompleteness,
 }
 
 impl<'a> SummaryBuilder<'a> {
     /// A builder for a run of these tasks, without samples. `folds` gives the custom aggregators;
-    /// [`no_folds`](crate::no_folds) where there are none.
-    pub fn new(tasks: &[TaskDescription], folds: Folds<'a>) -> SummaryBuilder<'a> {
+    /// [`no_custom_aggregators`](crate::no_folds) where there are none.
+    pub fn new(tasks: &[TaskDescription], folds: CustomAggregators<'a>) -> SummaryBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
             dataset_id: task.dataset_id.clone(),
@@ -172,7 +173,7 @@ impl<'a> SummaryBuilder<'a> {
             prompts: task.prompts.clone(),
             sampling_params: task.sampling_params.clone(),
             judges: JudgeTally::new(&task.judges),
-            reach: Reach::Whole,
+            reach: TaskCompleteness::Whole,
         };
         SummaryBuilder {
             tasks: tasks.iter().map(builder).collect(),
@@ -204,7 +205,7 @@ impl<'a> SummaryBuilder<'a> {
     }
 
     /// Says how far the run came of a task; of one that is not known nothing is said.
-    pub fn reached(&mut self, task_id: &str, reach: Reach) {
+    pub fn reached(&mut self, task_id: &str, reach: TaskCompleteness) {
         let task = self.positions.of(task_id).ok().and_then(|position| self.tasks.get_mut(position));
         task.into_iter().for_each(|task| {
             task.reach = reach;
@@ -235,7 +236,7 @@ impl TaskBuilder<'_> {
             samples: SampleFigures::new(
                 &self.outcomes,
                 self.reach.missing(self.outcomes.total()),
-                self.reach == Reach::Unknown,
+                self.reach == TaskCompleteness::Unknown,
             ),
             task_id: self.task_id,
             dataset_id: self.dataset_id,

@@ -3,7 +3,9 @@
 use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
 use crate::summary::{TaskPositions, from_value, to_json};
-use crate::{Folds, LatencyFigures, MetricFigure, Reach, ReportError, TaskDescription};
+use crate::{
+    CustomAggregators, LatencyFigures, MetricFigure, ReportError, TaskCompleteness, TaskDescription,
+};
 use gage_core::Object;
 use gage_record::SampleRecord;
 use gage_record::format::TIMINGS_FILE;
@@ -213,8 +215,8 @@ struct TaskBuilder<'a> {
 
 impl<'a> TimingsBuilder<'a> {
     /// A builder for a run of these tasks, without samples. `folds` gives the custom aggregators;
-    /// [`no_folds`](crate::no_folds) where there are none.
-    pub fn new(tasks: &[TaskDescription], folds: Folds<'a>) -> TimingsBuilder<'a> {
+    /// [`no_custom_aggregators`](crate::no_folds) where there are none.
+    pub fn new(tasks: &[TaskDescription], folds: CustomAggregators<'a>) -> TimingsBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
             latency: LatencyBuilder::new(),
@@ -256,7 +258,7 @@ impl<'a> TimingsBuilder<'a> {
     }
 
     /// Says how far the run came of a task; of one that is not known nothing is said.
-    pub fn reached(&mut self, task_id: &str, reach: Reach) {
+    pub fn reached(&mut self, task_id: &str, reach: TaskCompleteness) {
         let task = self.positions.of(task_id).ok().and_then(|position| self.tasks.get_mut(position));
         task.into_iter().for_each(|task| task.metrics.set_reach(reach));
     }
@@ -333,7 +335,7 @@ fn divide(dividend: f64, divisor: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::no_folds;
+    use crate::no_custom_aggregators;
     use crate::test_records::{failed, sample, task};
     use gage_core::Outcome;
 
@@ -342,7 +344,7 @@ mod tests {
     }
 
     fn timings(records: &[SampleRecord], phases: &Phases) -> Timings {
-        let mut builder = TimingsBuilder::new(&[task("a"), task("b")], &no_folds);
+        let mut builder = TimingsBuilder::new(&[task("a"), task("b")], &no_custom_aggregators);
         records.iter().for_each(|record| builder.add(record).unwrap());
         builder.finish(phases, machine())
     }

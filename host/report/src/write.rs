@@ -2,8 +2,8 @@
 //! reported is written from it.
 
 use crate::{
-    Folds, Machine, Phases, Reaches, ReportError, Summary, SummaryBuilder, TaskDescription, Timings,
-    TimingsBuilder,
+    Completeness, CustomAggregators, Machine, Phases, ReportError, Summary, SummaryBuilder, TaskDescription,
+    Timings, TimingsBuilder,
 };
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// What was written.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WrittenReports {
     /// The figures.
     pub summary: Summary,
     /// What varies from run to run.
@@ -54,10 +54,10 @@ impl std::fmt::Display for Example {
 pub fn write_reports(
     folder: &RunFolder,
     tasks: &[TaskDescription],
-    reaches: &Reaches,
+    reaches: &Completeness,
     phases: &Phases,
-    folds: Folds<'_>,
-) -> Result<Written, ReportError> {
+    folds: CustomAggregators<'_>,
+) -> Result<WrittenReports, ReportError> {
     let index = JournalIndex::read(folder)?;
     let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
     let mut summary = SummaryBuilder::new(tasks, folds);
@@ -87,7 +87,7 @@ pub fn write_reports(
         folder.write_atomically(TIMINGS_FILE, timings.to_json()?.as_bytes())?,
     );
     let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
-    Ok(Written { summary, timings, counts, files, examples })
+    Ok(WrittenReports { summary, timings, counts, files, examples })
 }
 
 fn note_example(examples: &mut Vec<Example>, record: &SampleRecord) {

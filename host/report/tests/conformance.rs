@@ -8,7 +8,9 @@
 
 use gage_core::{MetricResult, Object, Outcome, ScoreCard};
 use gage_record::{SampleRecord, SampleTiming};
-use gage_report::{Aggregation, MetricDescription, MetricFigure, SummaryBuilder, TaskDescription, no_folds};
+use gage_report::{
+    Aggregation, MetricDescription, MetricFigure, SummaryBuilder, TaskDescription, no_custom_aggregators,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -85,7 +87,7 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
         judges: Vec::new(),
         sampling_params: Object::new(),
     };
-    let mut builder = SummaryBuilder::new(&[task], &no_folds);
+    let mut builder = SummaryBuilder::new(&[task], &no_custom_aggregators);
     records.iter().for_each(|record| builder.add(record).expect("a record of the task"));
     builder.finish().metrics.remove(0)
 }

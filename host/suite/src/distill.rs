@@ -2,7 +2,7 @@
 
 use crate::document::entries_mut;
 use crate::rebase::rebase;
-use crate::secrets::{self, Removed};
+use crate::secrets::{self, RemovedSecrets};
 use crate::template::{BuiltinTemplate, digest_of, number_of, versions};
 use crate::{SuiteError, files, yaml};
 use gage_config::{Node, NodeValue, Problems, parse_document};
@@ -99,7 +99,10 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<Distilled, SuiteError> {
         digest,
         mode,
         parameters: crate::parameters::infer(&definition).into_iter().map(|one| one.name).collect(),
-        removed: removed.iter().map(|Removed { key, variable }| (key.clone(), variable.clone())).collect(),
+        removed: removed
+            .iter()
+            .map(|RemovedSecrets { key, variable }| (key.clone(), variable.clone()))
+            .collect(),
         is_new,
     };
     if let (None, Some(last)) = (options.version, known.last()) {

@@ -30,12 +30,12 @@ pub use distill::{DistillOptions, Distilled, Mode, distill};
 pub use error::SuiteError;
 pub use files::shown_folder;
 pub use init::{InitMode, InitOptions, Initialized, init};
-pub use load::{Loaded, Origin, load};
+pub use load::{LoadedSuite, Origin, load};
 pub use lock::{LOCK_VERSION, Lock, LockDifference, PluginPlaces, UnknownPart};
 pub use parameters::Parameter;
-pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list, newest_unfinished};
+pub use runs::{Deletion, FoundRuns, RunEntry, RunHeadline, delete, leftovers, list, newest_unfinished};
 pub use template::{BuiltinTemplate, TemplateRef};
 pub use variables::{secret_variables, without_default};
 pub use verify::{
-    CHECKSUMS, Checked, FileFinding, FileState, check_run, is_of_older_summary, samples_differ,
+    CHECKSUMS, FileFinding, FileState, VerifyReport, check_run, is_of_older_summary, samples_differ,
 };

@@ -23,7 +23,7 @@ pub struct Origin {
 
 /// A suite that was read.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSuite {
     /// The configuration, as far as it could be read.
     pub config: Option<PipelineConfig>,
     /// Where it is from; nothing where it could not be read.
@@ -45,9 +45,9 @@ pub(crate) enum OtherTemplate {
     Unreadable(String),
 }
 
-impl Loaded {
-    fn unusable(problems: Problems) -> Loaded {
-        Loaded { config: None, origin: None, other_template: None, problems }
+impl LoadedSuite {
+    fn unusable(problems: Problems) -> LoadedSuite {
+        LoadedSuite { config: None, origin: None, other_template: None, problems }
     }
 }
 
@@ -58,7 +58,7 @@ pub fn load(
     overrides: &[String],
     variable: &dyn Fn(&str) -> Option<String>,
     datasets_only: bool,
-) -> Loaded {
+) -> LoadedSuite {
     read(path, overrides, variable, datasets_only, &|folder| files::shown_folder(folder))
 }
 
@@ -107,13 +107,13 @@ fn read(
     variable: &dyn Fn(&str) -> Option<String>,
     datasets_only: bool,
     spell: &dyn Fn(&Path) -> String,
-) -> Loaded {
+) -> LoadedSuite {
     let mut problems = Problems::default();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
             problems.error_without_place(format!("cannot read the suite {}: {error}", shown_path(path)));
-            return Loaded::unusable(problems);
+            return LoadedSuite::unusable(problems);
         }
     };
     let own = files::folder_of(path);
@@ -130,7 +130,7 @@ fn read(
     };
     let filling = Environment { variable: &filling, config_dir: config_dir.clone() };
     let Some(mut root) = parse_document(&name, &text, Some(&filling), &mut problems) else {
-        return Loaded::unusable(problems);
+        return LoadedSuite::unusable(problems);
     };
     let is_run_config = text_of(&root, "kind") == Some("RunConfig");
     if is_run_config {
@@ -152,7 +152,7 @@ fn read(
                 root = document;
                 template = Some(reference);
             }
-            None => return Loaded { other_template, ..Loaded::unusable(problems) },
+            None => return LoadedSuite { other_template, ..LoadedSuite::unusable(problems) },
         }
     }
     let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -167,5 +167,10 @@ fn read(
         (Some(reference), None) => reference.name.clone(),
         (None, None) => own_name.unwrap_or_else(stem),
     };
-    Loaded { config, origin: Some(Origin { name, template, config_dir }), other_template: None, problems }
+    LoadedSuite {
+        config,
+        origin: Some(Origin { name, template, config_dir }),
+        other_template: None,
+        problems,
+    }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The figure that stands for a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Headline {
+pub struct RunHeadline {
     /// The task.
     pub task_id: String,
     /// The metric.
@@ -30,7 +30,7 @@ pub struct RunEntry {
     /// Whether a process writes to it now.
     pub is_written: bool,
     /// Its first figure, where it has ended.
-    pub headline: Option<Headline>,
+    pub headline: Option<RunHeadline>,
     /// Samples in its figures, where it has ended.
     pub samples: Option<u64>,
     /// Bytes of all its files.
@@ -39,7 +39,7 @@ pub struct RunEntry {
 
 /// What lies in a folder of runs.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundRuns {
     /// The runs, the oldest first.
     pub runs: Vec<RunEntry>,
     /// Folders of runs whose manifest cannot be read or is gone, and why.
@@ -50,8 +50,8 @@ pub struct Found {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn list(root: &Path) -> Result<Found, std::io::Error> {
-    let mut found = Found::default();
+pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
+    let mut found = FoundRuns::default();
     for file in std::fs::read_dir(root)? {
         let path = file?.path();
         if !path.join(MANIFEST_FILE).is_file() {
@@ -110,11 +110,11 @@ pub fn newest_unfinished(root: &Path, config: &Value) -> Result<Option<String>, 
     Ok(newest.map(|manifest| manifest.run_id))
 }
 
-fn headline(summary: &Value) -> Option<Headline> {
+fn headline(summary: &Value) -> Option<RunHeadline> {
     let figures = summary["metrics"].as_array()?;
     let first = figures.iter().find(|figure| figure["value"].is_number())?;
     let text = |key: &str| first[key].as_str().unwrap_or_default().to_owned();
-    Some(Headline {
+    Some(RunHeadline {
         task_id: text("task_id"),
         metric_id: text("metric_id"),
         value: first["value"].as_f64()?,

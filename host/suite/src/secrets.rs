@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// A secret that was taken out of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Removed {
+pub(crate) struct RemovedSecrets {
     /// Where it stood.
     pub(crate) key: String,
     /// The variable that takes its place.
@@ -17,26 +17,26 @@ pub(crate) struct Removed {
 }
 
 /// Takes every secret out of a document that is not expanded yet.
-pub(crate) fn remove(document: &mut Node) -> Vec<Removed> {
+pub(crate) fn remove(document: &mut Node) -> Vec<RemovedSecrets> {
     let mut used = String::new();
     each_text(document, &mut |node| used.push_str(node.as_text().unwrap_or_default()));
     let granted = granted_names(document);
-    let mut walk = Walk { used: &used, granted: &granted, keys: Vec::new(), removed: Vec::new() };
+    let mut walk = SecretWalk { used: &used, granted: &granted, keys: Vec::new(), removed: Vec::new() };
     walk.enter(document, "", "SUITE", false);
     walk.removed
 }
 
-struct Walk<'w> {
+struct SecretWalk<'w> {
     /// All that is written in the document, with the variables that it names already.
     used: &'w str,
     /// Names of variables, which are no secrets.
     granted: &'w BTreeSet<String>,
     /// The keys above what is looked at.
     keys: Vec<String>,
-    removed: Vec<Removed>,
+    removed: Vec<RemovedSecrets>,
 }
 
-impl Walk<'_> {
+impl SecretWalk<'_> {
     fn enter(&mut self, node: &mut Node, path: &str, owner: &str, is_secret: bool) {
         const IDS: [&str; 3] = ["backend_id", "dataset_id", "adapter_id"];
         let own_id = IDS.iter().find_map(|key| text_of(node, key)).map(str::to_owned);
@@ -72,7 +72,7 @@ impl Walk<'_> {
                     if public != *text {
                         // Whoever runs it sets the variable, or is told to; nothing would be another suite.
                         for variable in lost_defaults(text, &public) {
-                            self.removed.push(Removed { key: path.to_owned(), variable });
+                            self.removed.push(RemovedSecrets { key: path.to_owned(), variable });
                         }
                         let public = public.replace(":-}", "}");
                         node.plain = node.plain.take().map(|_| public.clone());
@@ -98,7 +98,7 @@ fn lost_defaults(text: &str, public: &str) -> Vec<String> {
 }
 
 /// Puts the name of a variable in the place of a secret.
-fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut Vec<Removed>) {
+fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut Vec<RemovedSecrets>) {
     let text = node.plain.clone().or_else(|| node.as_text().map(str::to_owned)).unwrap_or_default();
     let public = public_text(&text);
     if public == text {
@@ -107,19 +107,19 @@ fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut V
     // A variable that is named stays, and only its default goes: whoever runs it sets the variable, or has none.
     let replacement = if public.contains("${") {
         for variable in lost_defaults(&text, &public) {
-            removed.push(Removed { key: path.to_owned(), variable });
+            removed.push(RemovedSecrets { key: path.to_owned(), variable });
         }
         public
     } else {
         let variable = unused(variable_of(owner, path), used, removed);
-        removed.push(Removed { key: path.to_owned(), variable: variable.clone() });
+        removed.push(RemovedSecrets { key: path.to_owned(), variable: variable.clone() });
         format!("${{{variable}:-}}")
     };
     *node = Node::new(NodeValue::Text(replacement), node.span);
 }
 
 /// A name that no other secret has, for two secrets are two variables: `SERVER_API_KEY_2`.
-fn unused(name: String, used: &str, removed: &[Removed]) -> String {
+fn unused(name: String, used: &str, removed: &[RemovedSecrets]) -> String {
     let is_taken = |name: &str| {
         removed.iter().any(|one| one.variable == name)
             || [":", "}"].iter().any(|end| used.contains(&format!("${{{name}{end}")))

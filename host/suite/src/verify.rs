@@ -55,14 +55,14 @@ pub struct FileFinding {
 
 /// What was found in a run folder.
 #[derive(Debug)]
-pub struct Checked {
+pub struct VerifyReport {
     /// The run.
     pub run: RunReader,
     /// Its files, and the journal with its checksums.
     pub files: Vec<FileFinding>,
 }
 
-impl Checked {
+impl VerifyReport {
     /// Whether everything is as it was written.
     pub fn is_intact(&self) -> bool {
         self.files.iter().all(|file| matches!(file.state, FileState::Intact | FileState::Unpinned))
@@ -73,7 +73,7 @@ impl Checked {
 ///
 /// # Errors
 /// When it is no run folder, or its manifest cannot be read.
-pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
+pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
     let run = RunReader::open(path)?;
     let seal = Manifest::seal(path)?;
     let manifest = match seal.wrong() {
@@ -114,7 +114,7 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
         Err(error) => FileState::Damaged(error.to_string()),
     };
     files.push(FileFinding { name: CHECKSUMS.to_owned(), written: None, state: journal });
-    Ok(Checked { run, files })
+    Ok(VerifyReport { run, files })
 }
 
 /// Whether `config.yaml` holds the configuration that the manifest has: what is compared, and scored by, is the latter.

@@ -9,108 +9,108 @@ use std::fmt::Write as _;
 /// variable is written without quotes again, since it may become a number.
 pub(crate) fn of_node(node: &Node) -> String {
     let mut text = String::new();
-    write(&mut text, &Tree::of_node(node), 0, Place::Document);
+    write(&mut text, &YamlTree::of_node(node), 0, YamlPosition::Document);
     text
 }
 
 /// The same for JSON.
 pub(crate) fn of_json(value: &Value) -> String {
     let mut text = String::new();
-    write(&mut text, &Tree::of_json(value), 0, Place::Document);
+    write(&mut text, &YamlTree::of_json(value), 0, YamlPosition::Document);
     text
 }
 
 /// A document on its way out.
-enum Tree<'t> {
+enum YamlTree<'t> {
     /// Written as it is: numbers, `null`, what may not be quoted.
     Plain(String),
     Text(&'t str),
-    List(Vec<Tree<'t>>),
-    Map(Vec<(&'t str, Tree<'t>)>),
+    List(Vec<YamlTree<'t>>),
+    Map(Vec<(&'t str, YamlTree<'t>)>),
 }
 
-impl<'t> Tree<'t> {
-    fn of_node(node: &'t Node) -> Tree<'t> {
+impl<'t> YamlTree<'t> {
+    fn of_node(node: &'t Node) -> YamlTree<'t> {
         match (&node.value, &node.plain) {
             (NodeValue::Text(text), Some(plain)) if plain == text && is_writable_plain(text) => {
-                Tree::Plain(text.clone())
+                YamlTree::Plain(text.clone())
             }
-            (NodeValue::Text(text), _) => Tree::Text(text),
-            (NodeValue::List(items), _) => Tree::List(items.iter().map(Tree::of_node).collect()),
-            (NodeValue::Map(entries), _) => Tree::Map(
-                entries.iter().map(|entry| (entry.key.as_str(), Tree::of_node(&entry.node))).collect(),
+            (NodeValue::Text(text), _) => YamlTree::Text(text),
+            (NodeValue::List(items), _) => YamlTree::List(items.iter().map(YamlTree::of_node).collect()),
+            (NodeValue::Map(entries), _) => YamlTree::Map(
+                entries.iter().map(|entry| (entry.key.as_str(), YamlTree::of_node(&entry.node))).collect(),
             ),
             // As it was spelled: `4.10` is a text for a key that wants one.
             (NodeValue::Int(_) | NodeValue::Float(_) | NodeValue::Bool(_), Some(plain)) => {
-                Tree::Plain(plain.clone())
+                YamlTree::Plain(plain.clone())
             }
-            _ => Tree::Plain(node.to_json().to_string()),
+            _ => YamlTree::Plain(node.to_json().to_string()),
         }
     }
 
-    fn of_json(value: &'t Value) -> Tree<'t> {
+    fn of_json(value: &'t Value) -> YamlTree<'t> {
         match value {
-            Value::String(text) => Tree::Text(text),
-            Value::Array(items) => Tree::List(items.iter().map(Tree::of_json).collect()),
-            Value::Object(entries) => {
-                Tree::Map(entries.iter().map(|(key, value)| (key.as_str(), Tree::of_json(value))).collect())
-            }
-            plain => Tree::Plain(plain.to_string()),
+            Value::String(text) => YamlTree::Text(text),
+            Value::Array(items) => YamlTree::List(items.iter().map(YamlTree::of_json).collect()),
+            Value::Object(entries) => YamlTree::Map(
+                entries.iter().map(|(key, value)| (key.as_str(), YamlTree::of_json(value))).collect(),
+            ),
+            plain => YamlTree::Plain(plain.to_string()),
         }
     }
 }
 
 /// What a value stands behind.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum YamlPosition {
     Document,
     Key,
     Dash,
 }
 
-fn write(out: &mut String, tree: &Tree<'_>, level: usize, place: Place) {
+fn write(out: &mut String, tree: &YamlTree<'_>, level: usize, place: YamlPosition) {
     let pad = "  ".repeat(level);
     match tree {
-        Tree::Plain(text) => line(out, text, place),
-        Tree::Text(text) => match block(text, &pad) {
+        YamlTree::Plain(text) => line(out, text, place),
+        YamlTree::Text(text) => match block(text, &pad) {
             Some(block) => line(out, &block, place),
             None => line(out, &scalar(text), place),
         },
-        Tree::List(items) if items.is_empty() => line(out, "[]", place),
-        Tree::Map(entries) if entries.is_empty() => line(out, "{}", place),
-        Tree::List(items) => {
-            if place == Place::Key {
+        YamlTree::List(items) if items.is_empty() => line(out, "[]", place),
+        YamlTree::Map(entries) if entries.is_empty() => line(out, "{}", place),
+        YamlTree::List(items) => {
+            if place == YamlPosition::Key {
                 out.push('\n');
             }
             for (index, item) in items.iter().enumerate() {
                 // The first item of a list within a list stands behind the dash of the outer one.
-                match place == Place::Dash && index == 0 {
+                match place == YamlPosition::Dash && index == 0 {
                     true => out.push_str(" -"),
                     false => {
                         let _ = write!(out, "{pad}-");
                     }
                 }
-                write(out, item, level + 1, Place::Dash);
+                write(out, item, level + 1, YamlPosition::Dash);
             }
         }
-        Tree::Map(entries) => {
-            if place == Place::Key {
+        YamlTree::Map(entries) => {
+            if place == YamlPosition::Key {
                 out.push('\n');
             }
             for (index, (key, value)) in entries.iter().enumerate() {
-                match place == Place::Dash && index == 0 {
+                match place == YamlPosition::Dash && index == 0 {
                     true => out.push(' '),
                     false => out.push_str(&pad),
                 }
                 let _ = write!(out, "{}:", scalar(key));
-                write(out, value, level + 1, Place::Key);
+                write(out, value, level + 1, YamlPosition::Key);
             }
         }
     }
 }
 
-fn line(out: &mut String, text: &str, place: Place) {
-    if place != Place::Document {
+fn line(out: &mut String, text: &str, place: YamlPosition) {
+    if place != YamlPosition::Document {
         out.push(' ');
     }
     out.push_str(text);

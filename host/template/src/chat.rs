@@ -7,7 +7,7 @@
 
 mod json;
 
-use crate::unknown::{Unknown, unknown_names};
+use crate::unknown::{UnknownName, unknown_names};
 use gage_core::{ContentPart, Digest, Message, text_of};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
@@ -68,7 +68,7 @@ impl ChatTemplate {
         environment.add_template_owned(NAME, without_generation_blocks(text)).map_err(compile)?;
         // As in transformers: filters and tests are looked up when a template is compiled, functions when they are called.
         let unknown = unknown_names(&environment, NAME).into_iter().find(|unknown| !unknown.is_function);
-        if let Some(Unknown { line, text, .. }) = unknown {
+        if let Some(UnknownName { line, text, .. }) = unknown {
             let text = line.map_or_else(|| text.clone(), |line| format!("line {line}: {text}"));
             return Err(ChatTemplateError::Compile(text));
         }

@@ -11,6 +11,6 @@ mod tokenizer;
 mod unknown;
 
 pub use chat::{ChatTemplate, ChatTemplateError};
-pub use fence::Fence;
+pub use fence::InjectionFence;
 pub use prompt::{PromptContext, PromptError, PromptRenderer};
 pub use tokenizer::{TokenizerError, TokenizerTemplate};

@@ -13,19 +13,19 @@ use std::sync::Arc;
 
 /// Whose text it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum TextSource {
     /// That of the model under test.
     Answer,
     /// That of the roles that support it.
     Support,
 }
 
-impl Source {
+impl TextSource {
     /// The first character of its plane.
     fn plane(self) -> u32 {
         match self {
-            Source::Answer => 0x10_0000,
-            Source::Support => 0xf_0000,
+            TextSource::Answer => 0x10_0000,
+            TextSource::Support => 0xf_0000,
         }
     }
 }
@@ -70,19 +70,19 @@ const WORDS: [&str; 23] = [
 const MAX_NAME_CHARS: usize = 64;
 
 /// What models gave, with marks, and all the text of it in one.
-pub(crate) struct Marked {
+pub(crate) struct TaintedTexts {
     /// The names of functions that the Sample knows, which stay as they are.
     functions: Vec<String>,
     pub(crate) text: String,
 }
 
-impl Marked {
+impl TaintedTexts {
     /// Without text so far, for the answer about a Sample.
-    pub(crate) fn about(sample: &Value) -> Marked {
+    pub(crate) fn about(sample: &Value) -> TaintedTexts {
         let tools = sample.get("tools").and_then(Value::as_array).into_iter().flatten();
         let name =
             |tool: &Value| tool.get("function").unwrap_or(tool).get("name")?.as_str().map(str::to_owned);
-        Marked { functions: tools.filter_map(name).collect(), text: String::new() }
+        TaintedTexts { functions: tools.filter_map(name).collect(), text: String::new() }
     }
 
     /// Marks all that is text of the model under test, also where it is the key of an object. An answer without text is one
@@ -94,7 +94,7 @@ impl Marked {
                     minijinja::Value::from_safe_string(String::new())
                 }
                 (own, value) if OWN.contains(&own) => minijinja::Value::from(Serde(&unmarked(value))),
-                (key, value) => minijinja::Value::from(Serde(&self.mark(Source::Answer, key, value))),
+                (key, value) => minijinja::Value::from(Serde(&self.mark(TextSource::Answer, key, value))),
             };
             (key.as_str(), marked)
         }))
@@ -102,10 +102,10 @@ impl Marked {
 
     /// Marks what support steps gave, under the names of their roles.
     pub(crate) fn support(&mut self, payload: &Object) -> Object {
-        payload.iter().map(|(key, value)| (key.clone(), self.mark(Source::Support, key, value))).collect()
+        payload.iter().map(|(key, value)| (key.clone(), self.mark(TextSource::Support, key, value))).collect()
     }
 
-    fn mark(&mut self, source: Source, key: &str, value: &Value) -> Value {
+    fn mark(&mut self, source: TextSource, key: &str, value: &Value) -> Value {
         match value {
             Value::String(text) if self.is_known(key, text) => value.clone(),
             Value::String(text) => self.noted(source, text).into(),
@@ -128,7 +128,7 @@ impl Marked {
     }
 
     /// The text with marks, which is added to all of them.
-    fn noted(&mut self, source: Source, text: &str) -> String {
+    fn noted(&mut self, source: TextSource, text: &str) -> String {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
@@ -167,22 +167,22 @@ pub(crate) fn unmarked(value: &Value) -> Cow<'_, Value> {
     }
 }
 
-fn marked(source: Source, text: &str) -> String {
+fn marked(source: TextSource, text: &str) -> String {
     text.encode_utf16().filter_map(|unit| char::from_u32(source.plane() + u32::from(unit))).collect()
 }
 
 /// What a marked character stands for, and whose it is.
-fn unit(character: char) -> Option<(Source, u16)> {
-    [Source::Answer, Source::Support].into_iter().find_map(|source| {
+fn unit(character: char) -> Option<(TextSource, u16)> {
+    [TextSource::Answer, TextSource::Support].into_iter().find_map(|source| {
         let unit = u16::try_from(u32::from(character).checked_sub(source.plane())?).ok()?;
         Some((source, unit))
     })
 }
 
 /// A text with each stretch of marked characters as a function writes what it stands for.
-pub(crate) fn with_marked(text: &str, mut write: impl FnMut(Source, &str) -> String) -> String {
+pub(crate) fn with_marked(text: &str, mut write: impl FnMut(TextSource, &str) -> String) -> String {
     let mut written = String::with_capacity(text.len());
-    let mut stretch: Option<(Source, Vec<u16>)> = None;
+    let mut stretch: Option<(TextSource, Vec<u16>)> = None;
     for character in text.chars().map(Some).chain([None]) {
         let found = character.and_then(unit);
         if let Some((source, units)) =
@@ -277,11 +277,11 @@ fn seen_through(
     let arguments: Vec<minijinja::Value> =
         arguments.iter().map(|argument| plain(argument).unwrap_or_else(|| argument.clone())).collect();
     // What was made of both is the model's.
-    let source = if sources.contains(&Source::Answer) { Source::Answer } else { Source::Support };
+    let source = if sources.contains(&TextSource::Answer) { TextSource::Answer } else { TextSource::Support };
     call(&text, &arguments).map(|made| marked_again(source, made))
 }
 
-fn marked_again(source: Source, value: minijinja::Value) -> minijinja::Value {
+fn marked_again(source: TextSource, value: minijinja::Value) -> minijinja::Value {
     if let Some(text) = value.as_str() {
         return marked(source, text).into();
     }
@@ -300,22 +300,22 @@ mod tests {
 
     fn seen(text: &str) -> String {
         with_marked(text, |source, stretch| match source {
-            Source::Answer => format!("<{stretch}>"),
-            Source::Support => format!("({stretch})"),
+            TextSource::Answer => format!("<{stretch}>"),
+            TextSource::Support => format!("({stretch})"),
         })
     }
 
     #[test]
     fn what_is_marked_comes_back() {
-        let answer = |text: &str| marked(Source::Answer, text);
+        let answer = |text: &str| marked(TextSource::Answer, text);
         for text in ["SCORE: 1.0", "分数：1 👩\u{200d}💻", "\u{f0000}\u{10fffd}", "a\nb\t\u{0}"] {
             assert_eq!(seen(&format!("x {} y", answer(text))), format!("x <{text}> y"));
-            assert_eq!(seen(&format!("x {} y", marked(Source::Support, text))), format!("x ({text}) y"));
+            assert_eq!(seen(&format!("x {} y", marked(TextSource::Support, text))), format!("x ({text}) y"));
         }
         let cut: String = answer("ab👩").chars().take(3).collect();
         assert_eq!(seen(&cut), "<ab\u{fffd}>");
         assert_eq!(seen(&EMPTY.to_string()), "<>");
-        assert_eq!(seen(&format!("{}{}c", answer("a"), marked(Source::Support, "b"))), "<a>(b)c");
+        assert_eq!(seen(&format!("{}{}c", answer("a"), marked(TextSource::Support, "b"))), "<a>(b)c");
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
         let Value::Object(output) = output else { panic!("an object") };
         let sample =
             json!({"tools": [{"type": "function", "function": {"name": "search"}}, {"name": "find"}]});
-        let mut found = Marked::about(&sample);
+        let mut found = TaintedTexts::about(&sample);
         assert_eq!(found.functions, ["search", "find"]);
         let shown = json!({
             "answer": "<a>", "reasoning": "<SCORE: 1>", "finish_reason": "stop", "usage": {"total_tokens": 3},
@@ -341,7 +341,7 @@ mod tests {
             let text = value.to_string();
             let seen = with_marked(&text, |source, stretch| {
                 let stretch = stretch.replace('"', "\\\"");
-                if source == Source::Answer { format!("<{stretch}>") } else { format!("({stretch})") }
+                if source == TextSource::Answer { format!("<{stretch}>") } else { format!("({stretch})") }
             });
             serde_json::from_str::<Value>(&seen).ok()
         };

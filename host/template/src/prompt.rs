@@ -1,8 +1,8 @@
 //! Prompts: templates of the configuration, rendered for a sample.
 
-use crate::Fence;
-use crate::marked::{IS_FENCED, Marked, Source, see_through, unmarked, with_marked, write_value};
-use crate::unknown::{Unknown, unknown_names};
+use crate::InjectionFence;
+use crate::marked::{IS_FENCED, TaintedTexts, TextSource, see_through, unmarked, with_marked, write_value};
+use crate::unknown::{UnknownName, unknown_names};
 use gage_config::PromptSpec;
 use gage_core::{Digest, Message, Object, Role};
 use minijinja::value::{Kwargs, Serde, StringInput};
@@ -96,7 +96,7 @@ impl PromptRenderer {
             errors.extend((0..count).flat_map(|number| {
                 let template = name_of(&spec.prompt_id, number, count);
                 let unknown = unknown_names(&environment, &template).into_iter();
-                unknown.map(move |Unknown { line, text, .. }| PromptError {
+                unknown.map(move |UnknownName { line, text, .. }| PromptError {
                     message: number,
                     template: template.clone(),
                     line,
@@ -153,18 +153,18 @@ impl PromptRenderer {
         context: &PromptContext<'_>,
         model_output: &Object,
         labels: [&str; 2],
-    ) -> Result<(Vec<Message>, Fence), PromptError> {
-        let mut marked = Marked::about(context.sample);
+    ) -> Result<(Vec<Message>, InjectionFence), PromptError> {
+        let mut marked = TaintedTexts::about(context.sample);
         let model_output = marked.answer(model_output);
         let payload = marked.support(context.payload);
-        let fence = Fence::around(&labels, &marked.text);
+        let fence = InjectionFence::around(&labels, &marked.text);
         let sample = unmarked(context.sample);
         let context = PromptContext { sample: &sample, payload: &payload, ..*context };
         // A marked character takes four bytes.
         let messages = self.render_with(&context, Some(model_output), 4 * MAX_PROMPT_BYTES, |text| {
             with_marked(&text, |source, stretch| match source {
-                Source::Answer => fence.enclose(0, stretch),
-                Source::Support => fence.enclose(1, stretch),
+                TextSource::Answer => fence.enclose(0, stretch),
+                TextSource::Support => fence.enclose(1, stretch),
             })
         })?;
         Ok((messages, fence))
@@ -200,7 +200,7 @@ impl PromptRenderer {
         let values = minijinja::Value::from_pairs(values);
         let mut messages = Vec::with_capacity(self.roles.len());
         for (number, role) in self.roles.iter().enumerate() {
-            let mut text = Bounded { bytes: Vec::new(), most };
+            let mut text = BoundedWriter { bytes: Vec::new(), most };
             let name = name_of(&self.prompt_id, number, self.roles.len());
             self.environment
                 .get_template(&name)
@@ -227,12 +227,12 @@ impl PromptRenderer {
 }
 
 /// Takes what a template writes, up to a limit.
-struct Bounded {
+struct BoundedWriter {
     bytes: Vec<u8>,
     most: usize,
 }
 
-impl std::io::Write for Bounded {
+impl std::io::Write for BoundedWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.bytes.len() + bytes.len() > self.most {
             return Err(std::io::Error::other(too_long()));

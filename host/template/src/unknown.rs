@@ -19,7 +19,7 @@ const CALLABLE: [&str; 4] = ["caller", "loop", "self", "super"];
 
 /// Something that a template names and that does not exist.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Unknown {
+pub(crate) struct UnknownName {
     /// The line within the template, from 1.
     pub(crate) line: Option<usize>,
     /// What is not there, with the nearest name that is.
@@ -30,10 +30,10 @@ pub(crate) struct Unknown {
 
 /// What a template of an environment names and nobody has, line by line. Names that only rendering tells, such as
 /// that of `{% include name %}`, are left to rendering; so is whether a line is ever reached.
-pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Vec<Unknown> {
+pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Vec<UnknownName> {
     let Ok(template) = environment.get_template(template) else { return Vec::new() };
     let compiled = get_compiled_template(&template);
-    let mut search = Search {
+    let mut search = LintWalk {
         environment,
         state: template.new_state(),
         undeclared: template.undeclared_variables(false),
@@ -48,7 +48,7 @@ pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Ve
     found
 }
 
-struct Search<'s, 'e> {
+struct LintWalk<'s, 'e> {
     environment: &'s Environment<'e>,
     /// Of the template, to ask for filters and tests.
     state: State<'s, 'e>,
@@ -56,10 +56,10 @@ struct Search<'s, 'e> {
     undeclared: HashSet<String>,
     /// What every template of the environment sees.
     globals: Vec<String>,
-    found: Vec<Unknown>,
+    found: Vec<UnknownName>,
 }
 
-impl Search<'_, '_> {
+impl LintWalk<'_, '_> {
     fn look_at(&mut self, instructions: &Instructions<'_>) {
         let mut number = 0;
         while let Some(instruction) = instructions.get(number) {
@@ -137,7 +137,7 @@ impl Search<'_, '_> {
                 "there is no template {}; a template cannot include files, write its text here",
                 names.join(" or ")
             );
-            self.found.push(Unknown { line, text, is_function: false });
+            self.found.push(UnknownName { line, text, is_function: false });
         }
     }
 
@@ -146,7 +146,7 @@ impl Search<'_, '_> {
             Some(nearest) => format!("there is no {kind} `{name}`; did you mean `{nearest}`?"),
             None => format!("there is no {kind} `{name}`; known are: {}", known.join(", ")),
         };
-        self.found.push(Unknown { line, text, is_function: kind == "function" });
+        self.found.push(UnknownName { line, text, is_function: kind == "function" });
     }
 
     /// Asked without a value, one that is there says that the value is missing.

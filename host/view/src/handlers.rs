@@ -15,7 +15,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gage_history::HistoryError;
-use gage_report::html::{Rendered, report_policy};
+use gage_report::html::{RenderedPage, report_policy};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 const MAX_COMPARED_RUNS: usize = 8;
 
 /// What all requests share.
-pub(crate) struct Shared {
+pub(crate) struct AppState {
     root: RunsRoot,
     pages: Pages,
     listing: Listing,
@@ -33,11 +33,11 @@ pub(crate) struct Shared {
     report_policy: String,
 }
 
-type App = State<Arc<Shared>>;
+type App = State<Arc<AppState>>;
 
-impl Shared {
-    pub(crate) fn open(root: RunsRoot) -> Result<Shared, HistoryError> {
-        Ok(Shared {
+impl AppState {
+    pub(crate) fn open(root: RunsRoot) -> Result<AppState, HistoryError> {
+        Ok(AppState {
             listing: Listing::open(&root)?,
             root,
             pages: Pages::new(),
@@ -48,7 +48,7 @@ impl Shared {
     }
 }
 
-pub(crate) fn router(shared: Shared) -> Router {
+pub(crate) fn router(shared: AppState) -> Router {
     Router::new()
         .route("/", get(runs_page))
         .route("/history", get(history_page))
@@ -124,7 +124,7 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
         return refused_page(&state.0, StatusCode::BAD_REQUEST, "Nothing to compare", &message);
     }
     let shared = Arc::clone(&state.0);
-    let found = |shared: &Shared, name: String| shared.root.run(&name).ok_or(name);
+    let found = |shared: &AppState, name: String| shared.root.run(&name).ok_or(name);
     let folders =
         blocking(move || names.into_iter().map(|name| found(&shared, name)).collect::<Result<Vec<_>, _>>());
     match folders.await {
@@ -134,7 +134,7 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
     }
 }
 
-async fn reported(shared: &Shared, folders: Vec<PathBuf>) -> Response {
+async fn reported(shared: &AppState, folders: Vec<PathBuf>) -> Response {
     match shared.reporter.write(folders).await {
         Ok(pieces) => (html_headers(&shared.report_policy), Body::from_stream(pieces)).into_response(),
         Err(refusal) => {
@@ -202,7 +202,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 const NO_RUN: &str = "there is no such run in this folder; the runs are at /";
 
 /// What people are told of it, by the name that they gave where it is one.
-fn no_run(shared: &Shared, name: Option<&str>) -> Response {
+fn no_run(shared: &AppState, name: Option<&str>) -> Response {
     let which = name.map_or_else(|| "no such run".to_owned(), |name| format!("no run '{name}'"));
     let message = format!(
         "There is {which} in this folder: it may have been deleted or moved, or its name is another. The runs that are there are in \
@@ -212,7 +212,7 @@ fn no_run(shared: &Shared, name: Option<&str>) -> Response {
 }
 
 /// Says in a page why there is nothing to see.
-fn refused_page(shared: &Shared, status: StatusCode, title: &str, message: &str) -> Response {
+fn refused_page(shared: &AppState, status: StatusCode, title: &str, message: &str) -> Response {
     (status, page(&shared.pages.refusal(title, message))).into_response()
 }
 
@@ -230,7 +230,7 @@ fn json(text: String) -> Response {
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-fn page(page: &Rendered) -> Response {
+fn page(page: &RenderedPage) -> Response {
     (html_headers(&page.policy), page.html.clone()).into_response()
 }
 

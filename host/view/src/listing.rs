@@ -17,7 +17,7 @@ const MAX_FIGURES: usize = 6;
 
 /// What lies in the folder.
 #[derive(Debug, Serialize)]
-pub(crate) struct Listed {
+pub(crate) struct ListedRun {
     /// The newest first.
     runs: Vec<RunLine>,
     /// Folders that are not shown: by their names they cannot be asked for, or a link in them leads out of the
@@ -75,7 +75,7 @@ impl Listing {
     }
 
     /// All runs.
-    pub(crate) fn read(&self, root: &RunsRoot) -> Result<Listed, Refusal> {
+    pub(crate) fn read(&self, root: &RunsRoot) -> Result<ListedRun, Refusal> {
         let mut history = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = |error: HistoryError| refused(&error, root);
         history.refresh().map_err(shown)?;
@@ -105,7 +105,7 @@ impl Listing {
         lines.sort_by(|one, other| (&other.created_at, &other.name).cmp(&(&one.created_at, &one.name)));
         let is_gone = |baseline: &&Baseline| baseline.state == BaselineState::Gone;
         let gone = baselines.iter().filter(is_gone);
-        Ok(Listed {
+        Ok(ListedRun {
             runs: lines,
             left_out: left_out.into_iter().map(|line| line.name).collect(),
             baselines_gone: gone.map(|one| [one.suite.clone(), one.label()]).collect(),

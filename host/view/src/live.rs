@@ -7,7 +7,7 @@ use crate::listing::{describe, is_live, said};
 use crate::refusal::Refusal;
 use gage_record::format::{EVENTS_FILE, MANIFEST_FILE};
 use gage_record::{JournalTail, Manifest, RecordError, TailRead, unix_milliseconds};
-use happenings::Happenings;
+use happenings::EventFeed;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ const MAX_FOLLOWED_RUNS: usize = 16;
 
 /// Those who follow runs, one for each run, however many readers it has.
 #[derive(Debug, Default)]
-pub(crate) struct Followers(Mutex<HashMap<PathBuf, Followed>>);
+pub(crate) struct Followers(Mutex<HashMap<PathBuf, FollowedRun>>);
 
 #[derive(Debug)]
-struct Followed {
+struct FollowedRun {
     asked: Instant,
     follower: Arc<Mutex<Follower>>,
 }
@@ -51,7 +51,7 @@ impl Followers {
             let oldest = followed.iter().min_by_key(|(_, one)| one.asked).map(|(path, _)| path.clone());
             oldest.map(|oldest| followed.remove(&oldest));
         }
-        let begin = || Followed {
+        let begin = || FollowedRun {
             asked: Instant::now(),
             follower: Arc::new(Mutex::new(Follower::new(folder.to_owned()))),
         };
@@ -60,13 +60,13 @@ impl Followers {
         Arc::clone(&one.follower)
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Followed>> {
+    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, FollowedRun>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Clone, Debug)]
-struct Told {
+struct Snapshot {
     is_live: bool,
     text: Arc<str>,
 }
@@ -76,18 +76,18 @@ struct Told {
 struct Follower {
     folder: PathBuf,
     journal: Option<JournalTail>,
-    happenings: Happenings,
+    happenings: EventFeed,
     tally: Tally,
-    last: Option<(Instant, Told)>,
+    last: Option<(Instant, Snapshot)>,
 }
 
 impl Follower {
     fn new(folder: PathBuf) -> Follower {
-        let happenings = Happenings::new(folder.join(EVENTS_FILE));
+        let happenings = EventFeed::new(folder.join(EVENTS_FILE));
         Follower { folder, journal: None, happenings, tally: Tally::default(), last: None }
     }
 
-    fn tell(&mut self) -> Result<Told, RecordError> {
+    fn tell(&mut self) -> Result<Snapshot, RecordError> {
         if let Some((when, told)) = &self.last
             && when.elapsed() < FRESH
         {
@@ -99,7 +99,7 @@ impl Follower {
         self.read_journal(&manifest.run_id)?;
         self.happenings.read_new();
         let value = self.value(is_live, &manifest);
-        let told = Told { is_live, text: value.to_string().into() };
+        let told = Snapshot { is_live, text: value.to_string().into() };
         self.last = Some((Instant::now(), told.clone()));
         Ok(told)
     }

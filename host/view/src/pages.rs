@@ -1,17 +1,17 @@
 //! The pages that ask this server for what they show. They hold nothing of a run.
 
 use gage_core::{printable_html, printable_line};
-use gage_report::html::{Parts, Rendered, render};
+use gage_report::html::{Parts, RenderedPage, render};
 
 const STYLE: &str = include_str!("../assets/view.css");
 
 /// Pages that are the same for every folder.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    pub(crate) runs: Rendered,
-    pub(crate) live: Rendered,
-    pub(crate) history: Rendered,
-    refusal: Rendered,
+    pub(crate) runs: RenderedPage,
+    pub(crate) live: RenderedPage,
+    pub(crate) history: RenderedPage,
+    refusal: RenderedPage,
 }
 
 /// Where the words of a refusal go.
@@ -40,18 +40,18 @@ impl Pages {
     }
 
     /// The page that says why there is nothing else. The message may hold anything: none of it is markup.
-    pub(crate) fn refusal(&self, title: &str, message: &str) -> Rendered {
-        let Rendered { html, policy } = self.refusal.clone();
+    pub(crate) fn refusal(&self, title: &str, message: &str) -> RenderedPage {
+        let RenderedPage { html, policy } = self.refusal.clone();
         let html = html.replacen(TITLE, &printable_html(title), 1).replacen(
             MESSAGE,
             &printable_html(&printable_line(message)),
             1,
         );
-        Rendered { html, policy }
+        RenderedPage { html, policy }
     }
 }
 
-fn page(title: &str, body: &str, script: &str) -> Rendered {
+fn page(title: &str, body: &str, script: &str) -> RenderedPage {
     let script = format!("{COMMON}{script}");
     render(&Parts { title, body, style: STYLE, script: &script, may_ask: true })
 }

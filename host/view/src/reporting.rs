@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 const MAX_CONCURRENT_REPORTS: usize = 4;
 /// Bytes that are sent in one piece.
 const PIECE: usize = 1 << 16;
-/// Pieces that wait for a reader who is slower than the writer.
+/// PageChunks that wait for a reader who is slower than the writer.
 const MAX_QUEUED_REPORTS: usize = 8;
 
 const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];
@@ -45,7 +45,7 @@ impl Reporter {
         let (pieces, received) = mpsc::channel(MAX_QUEUED_REPORTS);
         tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let mut out = BufWriter::with_capacity(PIECE, Pieces(pieces.clone()));
+            let mut out = BufWriter::with_capacity(PIECE, PageChunks(pieces.clone()));
             let opened = open(&folders);
             let (sources, comparisons) = match opened {
                 Ok(opened) => opened,
@@ -93,9 +93,9 @@ fn open(
 }
 
 /// What is written becomes pieces of a stream. Waits while too many of them do; fails when nobody reads.
-struct Pieces(mpsc::Sender<io::Result<Bytes>>);
+struct PageChunks(mpsc::Sender<io::Result<Bytes>>);
 
-impl Write for Pieces {
+impl Write for PageChunks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let piece = Ok(Bytes::copy_from_slice(bytes));
         self.0.blocking_send(piece).map_err(|_| io::ErrorKind::BrokenPipe)?;

@@ -1,7 +1,7 @@
 //! Listens, and answers until it is told to stop.
 
 use crate::guard::{AllowedHosts, guard};
-use crate::handlers::{Shared, router};
+use crate::handlers::{AppState, router};
 use crate::{RunsRoot, ViewError};
 use std::future::Future;
 use std::net::SocketAddr;
@@ -53,7 +53,7 @@ impl Viewer {
     /// Those of the network, and when the index of the folder cannot be used.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ViewError> {
         let root = self.root;
-        let opened = tokio::task::spawn_blocking(move || Shared::open(root)).await;
+        let opened = tokio::task::spawn_blocking(move || AppState::open(root)).await;
         let shared = opened.map_err(|error| ViewError::Serve(std::io::Error::other(error)))??;
         let app = router(shared).layer(axum::middleware::from_fn_with_state(self.allowed, guard));
         let (stopped, stops) = oneshot::channel::<()>();

@@ -6,7 +6,8 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use gage_plugin::{
-    CompileLimits, Compiler, HostOptions, MetricFamily, PluginHost, Setup, compile_from_stdin,
+    CompileLimits, ComponentCompiler, HostOptions, InstanceSetup, MetricComponent, PluginHost,
+    compile_from_stdin,
 };
 use gage_test_corpus::{bombs, obedient};
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ const MEMORY_BYTES: u64 = 2 << 30;
 fn host(time: Duration) -> PluginHost {
     let program = std::env::current_exe().expect("the system knows it");
     let options = HostOptions {
-        compiler: Compiler::Child { program, arguments: vec!["compile".to_owned()] },
+        compiler: ComponentCompiler::Child { program, arguments: vec!["compile".to_owned()] },
         compile_limits: CompileLimits { time, memory_bytes: MEMORY_BYTES },
         ..HostOptions::default()
     };
@@ -25,7 +26,9 @@ fn host(time: Duration) -> PluginHost {
 }
 
 fn load(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<(), String> {
-    MetricFamily::load(host, name, bytes, &Setup::default()).map(drop).map_err(|error| error.message)
+    MetricComponent::load(host, name, bytes, &InstanceSetup::default())
+        .map(drop)
+        .map_err(|error| error.message)
 }
 
 fn small_ones_compile() {

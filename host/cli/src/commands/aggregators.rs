@@ -3,7 +3,7 @@
 use gage_core::ScoreCard;
 use gage_engine::Scoring;
 use gage_plugin::{Aggregator, AggregatorRow, AggregatorState, ItemError};
-use gage_report::{Fold, FoldRow, NamedFigure};
+use gage_report::{AggregationRow, CustomAggregator, NamedFigure};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ impl Aggregators {
     }
 
     /// A fold without rows, for the metrics that have an aggregator.
-    pub(super) fn fold(&self, task_id: &str, metric_id: &str) -> Option<Box<dyn Fold>> {
+    pub(super) fn fold(&self, task_id: &str, metric_id: &str) -> Option<Box<dyn CustomAggregator>> {
         let aggregator = self.0.get(&(task_id.to_owned(), metric_id.to_owned()))?;
-        Some(Box::new(Folding {
+        Some(Box::new(PluginAggregation {
             aggregator: Arc::clone(aggregator),
             state: AggregatorState::default(),
             rows: Vec::with_capacity(BATCH),
@@ -37,7 +37,7 @@ impl Aggregators {
 }
 
 /// A fold on its way.
-struct Folding {
+struct PluginAggregation {
     aggregator: Arc<Aggregator>,
     state: AggregatorState,
     rows: Vec<AggregatorRow>,
@@ -48,7 +48,7 @@ struct Folding {
 /// Where a card's detail holds the number of its cluster.
 const CLUSTER: &str = "cluster";
 
-impl Folding {
+impl PluginAggregation {
     fn hand_over(&mut self) -> Result<(), String> {
         if self.rows.is_empty() {
             return Ok(());
@@ -60,8 +60,8 @@ impl Folding {
     }
 }
 
-impl Fold for Folding {
-    fn add(&mut self, row: FoldRow<'_>) -> Result<(), String> {
+impl CustomAggregator for PluginAggregation {
+    fn add(&mut self, row: AggregationRow<'_>) -> Result<(), String> {
         let mut card = row.card.clone();
         self.is_clustered |= row.cluster.is_some();
         if let Some(cluster) = row.cluster.filter(|_| self.aggregator.knows_clusters()) {

@@ -55,7 +55,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         Ok(comparison) => comparison,
         Err(CompareError::Report(error)) => return Ok(unreadable(error)),
         // The gate asks what cannot be answered.
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), None)),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
     };
     if let Some(code) = write_files(&comparison, arguments) {
         return Ok(code);
@@ -63,19 +63,19 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
     if arguments.json {
         let json =
             serde_json::to_string_pretty(&comparison).context("cannot write the comparison as JSON")?;
-        terminal::answer(json)?;
+        terminal::print_line(json)?;
     } else if arguments.quiet {
-        terminal::answer(comparison.headline())?;
+        terminal::print_line(comparison.headline())?;
         for what in comparison.warned() {
-            terminal::say(format_args!("warning: {what}"));
+            terminal::eprint_line(format_args!("warning: {what}"));
         }
     } else {
         let width = terminal::width().min(WIDEST);
         let text = render_comparison(&comparison, width, terminal::colour_on_stdout());
-        terminal::answer(text.trim_end())?;
+        terminal::print_line(text.trim_end())?;
     }
     if arguments.github {
-        terminal::say(github_annotations(&comparison).trim_end());
+        terminal::eprint_line(github_annotations(&comparison).trim_end());
     }
     Ok(code_of(comparison.verdict))
 }
@@ -111,7 +111,7 @@ pub(super) fn open(name: &Path, output_dir: &Path) -> Result<ComparedSource, Exi
         }
         let [folder, below] = candidates.each_ref().map(|path| shown_path(path));
         let message = format!("there is no run {folder}, nor {below}: no manifest.json is there");
-        return Err(terminal::refuse(&message, Some(&known_runs(name, output_dir))));
+        return Err(terminal::usage_error(&message, Some(&known_runs(name, output_dir))));
     };
     ComparedSource::open(folder).map_err(unreadable)
 }
@@ -123,7 +123,7 @@ pub(super) fn refuse_run(error: RecordError, name: &Path, output_dir: &Path) -> 
         _ => false,
     };
     let help = is_nothing.then(|| known_runs(name, output_dir));
-    terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), help.as_deref())
+    terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), help.as_deref())
 }
 
 /// What runs there are, the nearest first.
@@ -155,7 +155,7 @@ fn known_runs(name: &Path, output_dir: &Path) -> String {
 
 /// Says why a run cannot be read.
 pub(super) fn unreadable(error: ReportError) -> ExitCode {
-    terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)
+    terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), None)
 }
 
 /// Reads the gate of a file, and says what is wrong with it.
@@ -163,7 +163,7 @@ fn gate_of(path: &Path) -> Option<Vec<GateSpec>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
-            terminal::refuse(&format!("cannot read the gate {}: {error}", shown_path(path)), None);
+            terminal::usage_error(&format!("cannot read the gate {}: {error}", shown_path(path)), None);
             return None;
         }
     };
@@ -180,7 +180,7 @@ fn write_files(comparison: &Comparison, arguments: &CompareArguments) -> Option<
     let written = |path: &Path, text: &str| {
         let failed = |error: std::io::Error| {
             let message = format!("cannot write {}: {error}", shown_path(path));
-            terminal::refuse(&message, Some("choose another file in a folder that exists"))
+            terminal::usage_error(&message, Some("choose another file in a folder that exists"))
         };
         std::fs::write(path, text).err().map(failed)
     };
@@ -200,7 +200,7 @@ fn write_files(comparison: &Comparison, arguments: &CompareArguments) -> Option<
         let file = OpenOptions::new().create(true).append(true).open(&path);
         if let Err(error) = file.and_then(|mut file| file.write_all(markdown(comparison).as_bytes())) {
             let message = format!("cannot write {}: {error}", shown_path(&path));
-            return Some(terminal::refuse(&message, Some("GITHUB_STEP_SUMMARY names it")));
+            return Some(terminal::usage_error(&message, Some("GITHUB_STEP_SUMMARY names it")));
         }
     }
     None

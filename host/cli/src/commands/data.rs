@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_config::{Environment, PipelineConfig, Problems, load_datasets};
 use gage_core::Sample;
-use gage_data::{DataError, Kept, LocateOptions, Prepared, Streamed, stream_kept};
+use gage_data::{DataError, LocateOptions, Prepared, SampleProjection, Streamed, stream_kept};
 use gage_engine::{LocatedDataset, Plan};
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ fn datasets(
     };
     let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
-        Err(error) => return Ok(Err(terminal::refuse(&error.to_string(), error.help().as_deref()))),
+        Err(error) => return Ok(Err(terminal::usage_error(&error.to_string(), error.help().as_deref()))),
     };
     let mut located = Vec::new();
     if let Some(config) = config.filter(|_| !problems.has_errors()) {
@@ -45,7 +45,7 @@ fn datasets(
         if let Some(id) = arguments.dataset.as_deref().filter(|id| !known.contains(id)) {
             let message = format!("there is no dataset '{id}' in {}", arguments.source.display());
             let help = format!("there is: {}", known.join(", "));
-            return Ok(Err(terminal::refuse(&message, Some(&help))));
+            return Ok(Err(terminal::usage_error(&message, Some(&help))));
         }
         let planned = Plan::datasets(&config, arguments.dataset.as_deref(), &mut registry, &mut problems);
         let cache_folder = setup::cache_folder();
@@ -81,11 +81,11 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
     let Some(loader) = arguments.loader.clone().or_else(|| loader_of(source)) else {
         let message = format!("the name of {} does not say how it is read", source.display());
         let help = "give --loader: jsonl, json, csv, tsv or parquet; a suite ends in .yaml";
-        return Err(terminal::refuse(&message, Some(help)));
+        return Err(terminal::usage_error(&message, Some(help)));
     };
     let Some(path) = source.to_str() else {
         let message = format!("the name of {} is not UTF-8", source.display());
-        return Err(terminal::refuse(&message, None));
+        return Err(terminal::usage_error(&message, None));
     };
     let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("rows");
     let plain = stem.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' });
@@ -132,7 +132,7 @@ fn loader_of(path: &Path) -> Option<String> {
 }
 
 /// Streams a dataset through its preprocessors, on all cores, and keeps of each Sample what is needed.
-fn read<K: Kept>(
+fn read<K: SampleProjection>(
     dataset: &LocatedDataset,
     most: Option<u64>,
     keep: impl Fn(Arc<Sample>) -> K + Sync,
@@ -147,5 +147,5 @@ fn read<K: Kept>(
 
 /// Says why a dataset could not be read to its end.
 fn refuse(dataset: &LocatedDataset, error: &DataError) -> ExitCode {
-    terminal::refuse(&format!("{}: {error}", dataset.planned.spec.dataset_id), None)
+    terminal::usage_error(&format!("{}: {error}", dataset.planned.spec.dataset_id), None)
 }

@@ -27,7 +27,7 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
         Err(error) => return setup::refuse_suite(error),
     };
     for (key, variable) in &made.removed {
-        terminal::say(format_args!(
+        terminal::eprint_line(format_args!(
             "{key}: the secret is not in the template; set ${{{variable}}} where it runs"
         ));
     }
@@ -42,7 +42,7 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
             "parameters": made.parameters,
             "is_new": made.is_new,
         });
-        terminal::answer(format_args!("{answer:#}"))?;
+        terminal::print_line(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
         // Of several versions the latest is taken where none is named.
         let version = arguments.version.as_ref().map(|_| format!(" --version {}", made.version));
@@ -52,7 +52,7 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
             false => format!(" --templates {}", terminal::shell_word(arguments.templates.display())),
         };
         let what = if made.is_new { "written" } else { "equal to the latest version, nothing written" };
-        terminal::answer(format_args!(
+        terminal::print_line(format_args!(
             "{path}: {} {} ({}), {what}\n{}\nnext: gage-host init {}{version}{templates}",
             arguments.builtin_name,
             made.version,

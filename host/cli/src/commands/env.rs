@@ -1,7 +1,7 @@
 //! `gage-host env`: the variables of the environment that the program reads.
 
 use crate::arguments::EnvArguments;
-use crate::environment::{self, EARLIER, OTHERS, Successor};
+use crate::environment::{self, EARLIER, LegacyReplacement, OTHERS};
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
 use clap::{Arg, Command};
@@ -43,9 +43,9 @@ pub(crate) fn execute(arguments: &EnvArguments) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|((key, _), variables)| Ok(((*key).to_owned(), serde_json::to_value(variables)?)))
             .collect::<serde_json::Result<_>>()?;
-        terminal::answer(format_args!("{:#}", serde_json::Value::Object(json)))?;
+        terminal::print_line(format_args!("{:#}", serde_json::Value::Object(json)))?;
     } else {
-        terminal::answer(render(&groups, &Style::of_stdout()).trim_end())?;
+        terminal::print_line(render(&groups, &Style::of_stdout()).trim_end())?;
     }
     Ok(ExitCode::Done)
 }
@@ -62,7 +62,7 @@ fn groups(variable: &dyn Fn(&str) -> Option<String>) -> [Group; 3] {
         variable.value = value(name);
     }
     let of_suites = EARLIER.iter().filter_map(|earlier| match earlier.successor {
-        Successor::Suite { name, list, key, .. } => {
+        LegacyReplacement::Suite { name, list, key, .. } => {
             let meaning = format!("{} ({list}[].{key})", earlier.meaning);
             Some(listed(name, &meaning, earlier.default, value(name)))
         }
@@ -71,11 +71,13 @@ fn groups(variable: &dyn Fn(&str) -> Option<String>) -> [Group; 3] {
     let earlier = EARLIER.iter().map(|earlier| {
         let mut variable = listed(earlier.name, earlier.meaning, earlier.default, value(earlier.name));
         match earlier.successor {
-            Successor::Flag(name) | Successor::Variable(name) | Successor::Suite { name, .. } => {
+            LegacyReplacement::Flag(name)
+            | LegacyReplacement::Variable(name)
+            | LegacyReplacement::Suite { name, .. } => {
                 variable.successor = Some(name.to_owned());
             }
-            Successor::None(reason) => variable.no_effect = Some(reason.to_owned()),
-            Successor::Itself => {}
+            LegacyReplacement::None(reason) => variable.no_effect = Some(reason.to_owned()),
+            LegacyReplacement::Itself => {}
         }
         variable
     });

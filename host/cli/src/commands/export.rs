@@ -24,7 +24,7 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
             "warning: {}, and so is all that is exported of it; `gage-host verify` says what was changed",
             edited.of(source.run_id())
         );
-        terminal::say(gage_core::printable_line(&warning));
+        terminal::eprint_line(gage_core::printable_line(&warning));
     }
     let format = format_of(arguments.format);
     let options = ExportOptions {
@@ -43,16 +43,16 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(refuse(error)),
     };
     for note in &notes {
-        terminal::say(format_args!("note: {}", gage_core::printable(note)));
+        terminal::eprint_line(format_args!("note: {}", gage_core::printable(note)));
     }
     if arguments.json {
         let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         let answer = json!({"format": format.name(), "files": files, "samples": samples, "notes": notes});
-        terminal::answer(format_args!("{answer:#}"))?;
+        terminal::print_line(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
         for file in &files {
             let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
-            terminal::answer(format_args!("{}: {}", shown_path(file), indicatif::HumanBytes(bytes)))?;
+            terminal::print_line(format_args!("{}: {}", shown_path(file), indicatif::HumanBytes(bytes)))?;
         }
     }
     Ok(ExitCode::Done)
@@ -64,7 +64,9 @@ fn usual_path(run: &Path, format: ExportFormat) -> PathBuf {
 
 fn refuse(error: ExportError) -> ExitCode {
     let help = match &error {
-        ExportError::Report(_) => return terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None),
+        ExportError::Report(_) => {
+            return terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), None);
+        }
         ExportError::NotEnded { .. } => {
             Some("go on with it by --resume, or export what is there with --partial")
         }
@@ -72,7 +74,7 @@ fn refuse(error: ExportError) -> ExitCode {
         ExportError::Write { .. } => Some("name another place with --out"),
         _ => None,
     };
-    terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), help)
+    terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), help)
 }
 
 fn format_of(format: Format) -> ExportFormat {

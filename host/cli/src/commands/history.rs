@@ -16,7 +16,7 @@ pub(super) fn open(folder: &Path) -> Result<Option<History>, HistoryError> {
     };
     history.refresh()?;
     for note in history.notes() {
-        terminal::say(format_args!("warning: {}", gage_core::printable(note)));
+        terminal::eprint_line(format_args!("warning: {}", gage_core::printable(note)));
     }
     Ok(Some(history))
 }
@@ -42,6 +42,6 @@ pub(super) fn baseline_of(run: &Path) -> Result<PathBuf, HistoryError> {
 pub(super) fn refuse(error: HistoryError) -> anyhow::Result<ExitCode> {
     match error {
         HistoryError::Index { .. } => Err(error.into()),
-        error => Ok(terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)),
+        error => Ok(terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), None)),
     }
 }

@@ -29,9 +29,9 @@ pub(crate) fn execute(arguments: &InitArguments) -> anyhow::Result<ExitCode> {
             "is_new": made.is_new,
             "template": {"name": reference.name, "version": reference.version, "digest": reference.digest},
         });
-        terminal::answer(format_args!("{answer:#}"))?;
+        terminal::print_line(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
-        terminal::answer(format_args!(
+        terminal::print_line(format_args!(
             "{path}: {} {} {}\nnext: gage-host lock {}",
             if made.is_new { "made from" } else { "nothing written, it is there already, as made from" },
             reference.name,

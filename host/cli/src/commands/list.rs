@@ -1,7 +1,7 @@
 //! `gage-host list`: what a suite can name.
 
 use super::setup;
-use crate::arguments::{DEFAULT_LOG, ListArguments, Listed};
+use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
@@ -14,9 +14,9 @@ pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Lists these kinds, or all of them.
-pub(super) fn show(arguments: &ListArguments, kinds: &[Listed]) -> anyhow::Result<ExitCode> {
+pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let refuse = |error: &RegistryError| terminal::refuse(&error.to_string(), error.help().as_deref());
+    let refuse = |error: &RegistryError| terminal::usage_error(&error.to_string(), error.help().as_deref());
     let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(refuse(&error)),
@@ -33,7 +33,7 @@ pub(super) fn show(arguments: &ListArguments, kinds: &[Listed]) -> anyhow::Resul
         Err(error) => return Ok(refuse(&error)),
     };
     if arguments.json {
-        terminal::answer(format_args!("{:#}", Value::Object(all)))?;
+        terminal::print_line(format_args!("{:#}", Value::Object(all)))?;
     } else {
         print(&all)?;
     }
@@ -75,20 +75,20 @@ const LOADERS: [(&str, &str); 6] = [
 ];
 
 /// What is listed under which heading, and the plugins that are in it.
-const LISTS: [(Listed, &str, Option<World>); 10] = [
-    (Listed::Metrics, "metrics", Some(World::Metric)),
-    (Listed::Preprocessors, "preprocessors", Some(World::Preprocessor)),
-    (Listed::Hooks, "hooks", Some(World::DocHook)),
-    (Listed::Aggregators, "aggregators", Some(World::Aggregator)),
-    (Listed::Judges, "judges", Some(World::Judge)),
-    (Listed::Extractors, "extractors", Some(World::Extractor)),
-    (Listed::Adapters, "adapters", Some(World::RoleAdapter)),
-    (Listed::Backends, "backends", Some(World::Backend)),
-    (Listed::Loaders, "loaders", None),
-    (Listed::Plugins, "plugins", None),
+const LISTS: [(ListKind, &str, Option<World>); 10] = [
+    (ListKind::Metrics, "metrics", Some(World::Metric)),
+    (ListKind::Preprocessors, "preprocessors", Some(World::Preprocessor)),
+    (ListKind::Hooks, "hooks", Some(World::DocHook)),
+    (ListKind::Aggregators, "aggregators", Some(World::Aggregator)),
+    (ListKind::Judges, "judges", Some(World::Judge)),
+    (ListKind::Extractors, "extractors", Some(World::Extractor)),
+    (ListKind::Adapters, "adapters", Some(World::RoleAdapter)),
+    (ListKind::Backends, "backends", Some(World::Backend)),
+    (ListKind::Loaders, "loaders", None),
+    (ListKind::Plugins, "plugins", None),
 ];
 
-fn collect(registry: &Registry, kinds: &[Listed]) -> Result<Map<String, Value>, RegistryError> {
+fn collect(registry: &Registry, kinds: &[ListKind]) -> Result<Map<String, Value>, RegistryError> {
     let plugins = registry.list()?;
     let mut all = Map::new();
     for (kind, heading, world) in LISTS {
@@ -96,20 +96,20 @@ fn collect(registry: &Registry, kinds: &[Listed]) -> Result<Map<String, Value>, 
             continue;
         }
         let mut entries: Vec<Value> = match kind {
-            Listed::Backends => named(&BACKENDS),
-            Listed::Loaders => named(&LOADERS),
+            ListKind::Backends => named(&BACKENDS),
+            ListKind::Loaders => named(&LOADERS),
             _ => Vec::new(),
         };
         let mut found = Vec::new();
         for plugin in &plugins {
-            if kind == Listed::Plugins {
+            if kind == ListKind::Plugins {
                 found.push(describe_plugin(plugin));
             }
             if Some(plugin.family.world()) == world {
                 found.extend(plugin.family.descriptions().into_iter().filter_map(|member| {
                     let mut entry = serde_json::to_value(member).ok()?;
                     // A backend is named by its plugin; others by themselves.
-                    if kind == Listed::Backends {
+                    if kind == ListKind::Backends {
                         entry["name"] = plugin.id.as_str().into();
                     }
                     entry["plugin"] = plugin.id.as_str().into();
@@ -133,7 +133,7 @@ fn named(entries: &[(&str, &str)]) -> Vec<Value> {
     entries.iter().map(|(name, description)| json!({"name": name, "description": description})).collect()
 }
 
-fn describe_plugin(plugin: &gage_plugin::Listed) -> Value {
+fn describe_plugin(plugin: &gage_plugin::ListedPlugin) -> Value {
     let family = &plugin.family;
     let capabilities: Vec<&str> = family.summary().capabilities().iter().map(|one| one.name()).collect();
     json!({
@@ -157,12 +157,12 @@ fn print(all: &Map<String, Value>) -> anyhow::Result<()> {
     let (width, versions) = (width_of("name"), width_of("version"));
     for (number, (kind, list)) in all.iter().enumerate() {
         if number > 0 {
-            terminal::answer("")?;
+            terminal::print_line("")?;
         }
-        terminal::answer(kind)?;
+        terminal::print_line(kind)?;
         let list = list.as_array().context("a list of names")?;
         if list.is_empty() {
-            terminal::answer("  none")?;
+            terminal::print_line("  none")?;
         }
         for entry in list {
             let (name, version) = (text(entry, "name"), text(entry, "version"));
@@ -173,7 +173,7 @@ fn print(all: &Map<String, Value>) -> anyhow::Result<()> {
             };
             let line =
                 format!("  {name:width$}  {version:versions$}  {}{source}", text(entry, "description"));
-            terminal::answer(gage_core::printable_line(line.trim_end()))?;
+            terminal::print_line(gage_core::printable_line(line.trim_end()))?;
         }
     }
     Ok(())

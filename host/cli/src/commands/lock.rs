@@ -20,7 +20,7 @@ const BEFORE: usize = 8;
 pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
     let arguments = &match arguments.resolved() {
         Ok(arguments) => arguments,
-        Err((message, help)) => return Ok(terminal::refuse(&message, Some(&help))),
+        Err((message, help)) => return Ok(terminal::usage_error(&message, Some(&help))),
     };
     let path = lock_path(&arguments.config.path(), arguments.lock.as_deref());
     let needs_lock = arguments.check || arguments.update.is_some();
@@ -37,7 +37,7 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
         _ => found.count_rows(&datasets),
     };
     if let Err(error) = counted {
-        let code = terminal::refuse(&error.to_string(), None);
+        let code = terminal::usage_error(&error.to_string(), None);
         return Ok(before.as_ref().and_then(|before| changed(before, &found)).unwrap_or(code));
     }
     let Some(before) = before else {
@@ -53,9 +53,9 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
                 return tell(arguments, &found, &path, "as it was");
             }
             if arguments.json {
-                terminal::answer(format_args!("{:#}", to_json(&differing)))?;
+                terminal::print_line(format_args!("{:#}", to_json(&differing)))?;
             }
-            terminal::say(format_args!(
+            terminal::eprint_line(format_args!(
                 "error: there is a lock {} already, and the suite is another than it says\n\n{}\n  help: take all of this \
                  over with --update, or a part of it with --update PART; the lock is as it was{}",
                 path.display(),
@@ -67,11 +67,11 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
         None => {
             let differing = before.differences(&found);
             if arguments.json {
-                terminal::answer(format_args!("{:#}", to_json(&differing)))?;
+                terminal::print_line(format_args!("{:#}", to_json(&differing)))?;
             } else if !differing.is_empty() {
-                terminal::answer(format_args!("{}{}", table(&differing), help_for_withheld(&differing)))?;
+                terminal::print_line(format_args!("{}{}", table(&differing), help_for_withheld(&differing)))?;
             } else if !arguments.quiet {
-                terminal::answer(format_args!("{}: nothing differs", path.display()))?;
+                terminal::print_line(format_args!("{}: nothing differs", path.display()))?;
             }
             Ok(if differing.is_empty() { ExitCode::Done } else { ExitCode::LockMismatch })
         }
@@ -81,14 +81,14 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
                 let code = update(arguments, &before, &updated, &path)?;
                 let left = updated.differences(&found);
                 if !left.is_empty() {
-                    terminal::say(format_args!("still different:\n{}", table(&left)));
+                    terminal::eprint_line(format_args!("still different:\n{}", table(&left)));
                 }
                 Ok(code)
             }
             Err(error) => {
                 let parts: Vec<&str> = Lock::part_names().collect();
                 let help = format!("parts are {}, and below them a name: datasets.ID", parts.join(", "));
-                Ok(terminal::refuse(&error.to_string(), Some(&help)))
+                Ok(terminal::usage_error(&error.to_string(), Some(&help)))
             }
         },
     }
@@ -111,7 +111,7 @@ fn write(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> any
 
 fn tell(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyhow::Result<ExitCode> {
     if arguments.json {
-        terminal::answer(format_args!(
+        terminal::print_line(format_args!(
             "{:#}",
             json!({"path": path.display().to_string(), "suite": lock.suite()})
         ))?;
@@ -128,7 +128,7 @@ fn tell(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyh
         if !arguments.config.overrides.is_empty() {
             next.push_str(", with the same --set");
         }
-        terminal::answer(format_args!("{}: {what}\nnext: {next}", path.display()))?;
+        terminal::print_line(format_args!("{}: {what}\nnext: {next}", path.display()))?;
     }
     Ok(ExitCode::Done)
 }
@@ -147,7 +147,7 @@ fn look(
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => {
-            let code = terminal::refuse(&error.to_string(), error.help().as_deref());
+            let code = terminal::usage_error(&error.to_string(), error.help().as_deref());
             return Ok(Err(why().unwrap_or(code)));
         }
     };
@@ -214,7 +214,7 @@ pub(super) fn compare(
     is_replay: bool,
 ) -> Option<ExitCode> {
     if let Err(error) = found.take_rows(locked, datasets, false) {
-        let code = terminal::refuse(&error.to_string(), None);
+        let code = terminal::usage_error(&error.to_string(), None);
         return Some(changed(locked, found).unwrap_or(code));
     }
     if locked.suite() != found.suite() {
@@ -232,7 +232,7 @@ pub(super) fn compare(
     if differing.is_empty() {
         return None;
     }
-    terminal::say(format_args!(
+    terminal::eprint_line(format_args!(
         "error: the suite is another than the one that was locked in {}\n\n{}\n  help: go back to what was locked; or look at it \
          with `gage-host lock SUITE --check`, and take it over with `gage-host lock SUITE --update`{}",
         path.display(),
@@ -260,7 +260,7 @@ fn changed(locked: &Lock, found: &Lock) -> Option<ExitCode> {
 
 fn show(differing: &[LockDifference]) -> Option<ExitCode> {
     (!differing.is_empty()).then(|| {
-        terminal::say(format_args!("\n{}{}", table(differing), help_for_withheld(differing)));
+        terminal::eprint_line(format_args!("\n{}{}", table(differing), help_for_withheld(differing)));
         ExitCode::LockMismatch
     })
 }
@@ -284,7 +284,10 @@ fn of_another(locked: &Lock, found: &Lock, path: &Path) -> ExitCode {
         locked.suite(),
         found.suite()
     );
-    terminal::refuse(&message, Some("name the right one with --lock, or make one with `gage-host lock`"));
+    terminal::usage_error(
+        &message,
+        Some("name the right one with --lock, or make one with `gage-host lock`"),
+    );
     ExitCode::LockMismatch
 }
 

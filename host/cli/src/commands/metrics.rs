@@ -2,7 +2,7 @@
 
 use super::plugin::describe_member;
 use super::{list, setup};
-use crate::arguments::{DEFAULT_LOG, ListArguments, Listed, MetricsArguments};
+use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind, MetricsArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_plugin::{MemberDescription, World};
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// What is explained, and how each kind is listed and called.
-const EXPLAINED: [(World, Listed); 4] = [
-    (World::Metric, Listed::Metrics),
-    (World::Extractor, Listed::Extractors),
-    (World::Judge, Listed::Judges),
-    (World::Aggregator, Listed::Aggregators),
+const EXPLAINED: [(World, ListKind); 4] = [
+    (World::Metric, ListKind::Metrics),
+    (World::Extractor, ListKind::Extractors),
+    (World::Judge, ListKind::Judges),
+    (World::Aggregator, ListKind::Aggregators),
 ];
 
 pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
@@ -26,7 +26,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let mut registry = match setup::registry(&plugin_folders, quiet)? {
         Ok(registry) => registry,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),
     };
     if let Some(path) = &config {
         let problems = list::add_suite(&mut registry, path)?;
@@ -48,7 +48,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         let nearest = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
         let help = format!("{nearest}known are: {}", known.join(", "));
         let message = format!("there is no metric, extractor, judge or aggregator '{name}'");
-        return Ok(terminal::refuse(&message, Some(&help)));
+        return Ok(terminal::usage_error(&message, Some(&help)));
     }
     let mut values = Vec::new();
     for (number, (plugin, member)) in found.into_iter().enumerate() {
@@ -64,7 +64,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
             continue;
         }
         if number > 0 {
-            terminal::answer("")?;
+            terminal::print_line("")?;
         }
         let mut text = String::new();
         describe_member(member, &mut text);
@@ -79,13 +79,13 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.family.identity().version);
         let _ = write!(text, "\nIn a suite:\n{}", example(world, member));
         for line in text.trim().lines() {
-            terminal::answer(gage_core::printable_line(line))?;
+            terminal::print_line(gage_core::printable_line(line))?;
         }
     }
     if json {
         // One name may be that of a metric and of an aggregator.
         let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
-        terminal::answer(format_args!("{value:#}"))?;
+        terminal::print_line(format_args!("{value:#}"))?;
     }
     Ok(ExitCode::Done)
 }

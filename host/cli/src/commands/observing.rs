@@ -71,7 +71,7 @@ pub(crate) async fn serve(arguments: &ObserveArguments, observability: &Observab
             tracing::info!("counters are at http://{address}/metrics");
             // With port 0 nobody else knows which it is.
             if arguments.metrics_listen.is_some_and(|asked| asked.port() == 0) {
-                crate::terminal::say(format_args!("counters are at http://{address}/metrics"));
+                crate::terminal::eprint_line(format_args!("counters are at http://{address}/metrics"));
             }
             Ok(())
         }
@@ -80,18 +80,18 @@ pub(crate) async fn serve(arguments: &ObserveArguments, observability: &Observab
 }
 
 /// Tells the terminal and the counters how a run goes on.
-pub(crate) struct Watched {
+pub(crate) struct RunObserver {
     terminal: Arc<TerminalProgress>,
     observability: Observability,
 }
 
-impl Watched {
-    pub(crate) fn new(terminal: Arc<TerminalProgress>, observability: Observability) -> Watched {
-        Watched { terminal, observability }
+impl RunObserver {
+    pub(crate) fn new(terminal: Arc<TerminalProgress>, observability: Observability) -> RunObserver {
+        RunObserver { terminal, observability }
     }
 }
 
-impl Progress for Watched {
+impl Progress for RunObserver {
     fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>) {
         self.observability.meters.task_started(task_id, total);
         self.terminal.task_started(task_id, total, done, mean);

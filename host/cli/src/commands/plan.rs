@@ -17,16 +17,16 @@ const CHANGED: f64 = 0.5;
 
 pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     if let Err(message) = setup::logs(&arguments.log) {
-        return Ok(terminal::refuse(&message, Some("write it like info, or warn,plugin=debug")));
+        return Ok(terminal::usage_error(&message, Some("write it like info, or warn,plugin=debug")));
     }
     let tokenizer = match arguments.tokenizer.as_deref().map(TokenCounter::read).transpose() {
         Ok(tokenizer) => tokenizer,
-        Err(message) => return Ok(terminal::refuse(&message, None)),
+        Err(message) => return Ok(terminal::usage_error(&message, None)),
     };
     let (config, mut problems) = setup::suite(&arguments.config)?;
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),
     };
     let config = config.map(|mut config| {
         config.budget = arguments.budget.spec().over(&config.budget);
@@ -53,9 +53,9 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let exceeded = exceeded(&plan, &estimate);
     if arguments.json {
         let document = document(arguments, &plan, &estimate, &exceeded);
-        terminal::answer(format_args!("{document:#}"))?;
+        terminal::print_line(format_args!("{document:#}"))?;
     } else {
-        terminal::answer(table::render(arguments, &plan, &estimate, &exceeded))?;
+        terminal::print_line(table::render(arguments, &plan, &estimate, &exceeded))?;
     }
     Ok(ExitCode::Done)
 }

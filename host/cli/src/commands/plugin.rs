@@ -11,7 +11,7 @@ use super::setup;
 use crate::arguments::{CompileArguments, DEFAULT_LOG, PluginCommand};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::{Limits, RegistryError, Setup};
+use gage_plugin::{InstanceSetup, Limits, RegistryError};
 use gage_plugin_tools::{Project, ToolError};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> anyhow::Result<ExitCode> 
         Ok(()) => Ok(ExitCode::Done),
         Err(message) => {
             // What the caller passes on, so without a word before it.
-            terminal::say(message);
+            terminal::eprint_line(message);
             Ok(ExitCode::Configuration)
         }
     }
@@ -57,7 +57,7 @@ fn file_of(named: Option<&Path>) -> Result<PathBuf, ToolError> {
 
 /// Reads the file of a component; where there is no such file, one that comes with the program may be
 /// meant by its name.
-fn read(file: &Path, setup: &Setup) -> Result<Vec<u8>, RegistryError> {
+fn read(file: &Path, setup: &InstanceSetup) -> Result<Vec<u8>, RegistryError> {
     let bundled = gage_plugin_bundle::COMPONENTS.iter().find(|bundled| Path::new(bundled.name) == file);
     if let (Some(bundled), false) = (bundled, file.exists()) {
         return Ok(bundled.bytes.to_vec());
@@ -66,11 +66,11 @@ fn read(file: &Path, setup: &Setup) -> Result<Vec<u8>, RegistryError> {
 }
 
 fn refuse_registry(error: &RegistryError) -> ExitCode {
-    terminal::refuse(&error.to_string(), error.help().as_deref())
+    terminal::usage_error(&error.to_string(), error.help().as_deref())
 }
 
 fn refuse_tool(error: &ToolError) -> ExitCode {
-    terminal::refuse(&error.message, error.help.as_deref())
+    terminal::usage_error(&error.message, error.help.as_deref())
 }
 
 /// How a component is called in messages: its file, as it was typed.
@@ -82,9 +82,9 @@ fn name_of(file: &Path) -> String {
 ///
 /// # Errors
 /// The inner one: why there is none; it was shown already.
-fn setup_for(file: &Path, config: Option<&Path>) -> anyhow::Result<Result<Setup, ExitCode>> {
+fn setup_for(file: &Path, config: Option<&Path>) -> anyhow::Result<Result<InstanceSetup, ExitCode>> {
     let source = Some(file.display().to_string());
-    let Some(path) = config else { return Ok(Ok(Setup { source, ..Setup::default() })) };
+    let Some(path) = config else { return Ok(Ok(InstanceSetup { source, ..InstanceSetup::default() })) };
     let (config, problems) = setup::suite_at(path, &[])?;
     let settled = file.canonicalize().ok();
     let is_this = |plugin: &&gage_config::PluginSpec| match &plugin.source {
@@ -102,12 +102,12 @@ fn setup_for(file: &Path, config: Option<&Path>) -> anyhow::Result<Result<Setup,
                 return Ok(Err(refuse_registry(&error)));
             }
             let (limits, grants) = (entry.limits.clone(), entry.grants.clone());
-            Ok(Ok(Setup { source, limits, grants, ..Setup::default() }))
+            Ok(Ok(InstanceSetup { source, limits, grants, ..InstanceSetup::default() }))
         }
         None => {
             terminal::show_problems(&problems);
             let message = format!("no entry of `plugins` in {} names {}", path.display(), file.display());
-            Ok(Err(terminal::refuse(
+            Ok(Err(terminal::usage_error(
                 &message,
                 Some("name the file as the suite does, or leave --config out"),
             )))

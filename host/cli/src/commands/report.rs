@@ -22,7 +22,7 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     for source in &sources {
         if let Some(edited) = source.edited() {
             let warning = format!("warning: {}; the report says so as well", edited.of(source.run_id()));
-            terminal::say(gage_core::printable_line(&warning));
+            terminal::eprint_line(gage_core::printable_line(&warning));
         }
     }
     let comparisons = match comparisons_with_first(&sources) {
@@ -36,7 +36,7 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         Ok(written) => written,
         Err(error @ HtmlError::Write { .. }) => {
             let message = format!("{:#}", anyhow::Error::new(error));
-            return Ok(terminal::refuse(&message, Some("name another file with --output")));
+            return Ok(terminal::usage_error(&message, Some("name another file with --output")));
         }
         Err(HtmlError::Record(error)) => return Ok(unreadable(error.into())),
         Err(error) => return Err(error.into()),
@@ -44,10 +44,10 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         let path = path.display().to_string();
         let answer = json!({"path": path, "samples": written.samples, "bytes": written.bytes});
-        terminal::answer(format_args!("{answer:#}"))?;
+        terminal::print_line(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
         let size = indicatif::HumanBytes(written.bytes);
-        terminal::answer(format_args!("{}: {} samples, {size}", shown_path(&path), written.samples))?;
+        terminal::print_line(format_args!("{}: {} samples, {size}", shown_path(&path), written.samples))?;
     }
     Ok(ExitCode::Done)
 }

@@ -22,7 +22,7 @@ use gage_engine::{
 };
 use gage_record::{MissingManifest, RecordError, RunFolder, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
-use gage_suite::{Loaded, Lock, newest_unfinished};
+use gage_suite::{LoadedSuite, Lock, newest_unfinished};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,11 +31,11 @@ use std::time::{Instant, SystemTime};
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     if let Err(message) = observing::logs(&arguments.logs, Some(&arguments.observe)) {
-        return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
+        return Ok(terminal::usage_error(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     let arguments = match arguments.resolved() {
         Ok(arguments) => arguments,
-        Err((message, help)) => return Ok(terminal::refuse(&message, Some(help))),
+        Err((message, help)) => return Ok(terminal::usage_error(&message, Some(help))),
     };
     if let Some(code) = arguments.run_id.as_ref().and_then(|run_id| refuse_run_id(&arguments, run_id)) {
         return Ok(code);
@@ -44,7 +44,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let lock_path = lock::lock_path(&arguments.config.path(), arguments.lock.as_deref());
     if arguments.lock.is_some() && !is_locked {
         let message = "--lock names a lock, and nothing is compared with it";
-        return Ok(terminal::refuse(message, Some("add --locked, or --frozen")));
+        return Ok(terminal::usage_error(message, Some("add --locked, or --frozen")));
     }
     let locked = match is_locked.then(|| Lock::read(&lock_path)).transpose() {
         Ok(locked) => locked,
@@ -56,7 +56,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         None => Variables::default(),
     };
     let overrides = setup::overrides(&arguments.config, &variables);
-    let Loaded { config, origin, mut problems, .. } =
+    let LoadedSuite { config, origin, mut problems, .. } =
         setup::loaded(&arguments.config.path(), &overrides, &variables, false);
     // What cannot be used may be what was locked and is another now.
     let unusable = || {
@@ -72,7 +72,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => {
-            terminal::refuse(&error.to_string(), error.help().as_deref());
+            terminal::usage_error(&error.to_string(), error.help().as_deref());
             return Ok(unusable());
         }
     };
@@ -107,19 +107,19 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     };
     let observability = match observing::observability(&arguments.observe, &run_id) {
         Ok(observability) => observability,
-        Err(message) => return Ok(terminal::refuse(&message, None)),
+        Err(message) => return Ok(terminal::usage_error(&message, None)),
     };
     let _output_folder = match OutputFolder::create(&arguments.output_dir) {
         Ok(folder) => folder,
         Err(error) => {
             let folder = gage_config::shown_path(&arguments.output_dir);
             let message = format!("cannot write to the folder {folder}: {error}");
-            return Ok(terminal::refuse(&message, Some("choose another --output-dir")));
+            return Ok(terminal::usage_error(&message, Some("choose another --output-dir")));
         }
     };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
     if let Err(message) = runtime.block_on(observing::serve(&arguments.observe, &observability)) {
-        return Ok(terminal::refuse(&message, Some("choose another --metrics-listen")));
+        return Ok(terminal::usage_error(&message, Some("choose another --metrics-listen")));
     }
     full_files_are_errors(&runtime);
     let loading = Instant::now();
@@ -127,14 +127,14 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(tape) => tape,
         Err(error) => {
             let help = Some("--record goes on with a file of its own; --replay needs one that it wrote");
-            return Ok(terminal::refuse(&error.to_string(), help));
+            return Ok(terminal::usage_error(&error.to_string(), help));
         }
     };
     let answers = match answers_of(&arguments, plan.config.cache.as_ref()) {
         Ok(answers) => answers,
         Err(message) => {
             let help = "name another folder, or leave the cache off: --cache=off";
-            return Ok(terminal::refuse(&message, Some(help)));
+            return Ok(terminal::usage_error(&message, Some(help)));
         }
     };
     let opening =
@@ -177,7 +177,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let loading = loading.elapsed();
     let shown = Arc::new(TerminalProgress::new(arguments.progress.progress, arguments.quiet));
     let progress: Arc<dyn Progress> =
-        Arc::new(observing::Watched::new(Arc::clone(&shown), observability.clone()));
+        Arc::new(observing::RunObserver::new(Arc::clone(&shown), observability.clone()));
     let options = RunOptions {
         concurrency: arguments.concurrency,
         max_samples: arguments.max_samples,
@@ -207,7 +207,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let from = Origin::Models { lock, loading, work, backends: session.statistics() };
     let code = finish(arguments.json, &plan.config, tasks, &aggregators, &from, report, began)?;
     if let Err(error) = recorded {
-        terminal::say(format_args!("error: the HTTP exchanges were not recorded: {error}"));
+        terminal::eprint_line(format_args!("error: the HTTP exchanges were not recorded: {error}"));
         return Ok(ExitCode::Internal);
     }
     // What was given up may still wait for an answer; nobody waits for it.
@@ -221,18 +221,21 @@ fn refuse_run_id(arguments: &RunArguments, run_id: &str) -> Option<ExitCode> {
     match (arguments.is_resumed(), RunFolder::exists(root, run_id)) {
         (false, true) => {
             let message = format!("there is a run '{run_id}' already in {}", root.display());
-            Some(terminal::refuse(&message, Some("go on with it by --resume, or choose another --run-id")))
+            Some(terminal::usage_error(
+                &message,
+                Some("go on with it by --resume, or choose another --run-id"),
+            ))
         }
         (true, false) => {
             let missing = RecordError::RunMissing { run_id: run_id.to_owned(), path: root.join(run_id) };
-            Some(terminal::refuse(&missing.to_string(), None))
+            Some(terminal::usage_error(&missing.to_string(), None))
         }
         (false, false) => {
             let path = root.join(run_id);
             let is_taken =
                 matches!(MissingManifest::of(&path), MissingManifest::Lost | MissingManifest::Foreign);
             let taken = RecordError::RunExists { run_id: run_id.to_owned(), path };
-            is_taken.then(|| terminal::refuse(&taken.to_string(), None))
+            is_taken.then(|| terminal::usage_error(&taken.to_string(), None))
         }
         (true, true) => None,
     }
@@ -248,7 +251,7 @@ fn run_id_of(arguments: &RunArguments, plan: &Plan) -> Result<String, ExitCode> 
             let found = match newest_unfinished(root, &identity_of_config(plan)) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     let message = format!("cannot read the folder {}: {error}", root.display());
-                    return Err(terminal::refuse(&message, Some("name the run by --resume RUN")));
+                    return Err(terminal::usage_error(&message, Some("name the run by --resume RUN")));
                 }
                 found => found.ok().flatten(),
             };
@@ -256,10 +259,10 @@ fn run_id_of(arguments: &RunArguments, plan: &Plan) -> Result<String, ExitCode> 
                 let message = format!("{} holds no run of this suite that could go on", root.display());
                 let help = "each has come to its end, is written by a process now, or was begun with another \
                             configuration: name one by --resume RUN (`gage-host runs list` shows them), or leave --resume out";
-                return Err(terminal::refuse(&message, Some(help)));
+                return Err(terminal::usage_error(&message, Some(help)));
             };
             if !arguments.quiet {
-                terminal::say(format_args!("going on with {}", root.join(&run_id).display()));
+                terminal::eprint_line(format_args!("going on with {}", root.join(&run_id).display()));
             }
             Ok(run_id)
         }
@@ -376,12 +379,12 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
     match error {
         RunError::Different(_) | RunError::Changed { .. } | RunError::Data(_) => {
             let message = format!("{:#}", anyhow::Error::new(error));
-            Ok(terminal::refuse(&message, Some("use another --run-id to begin a new run")))
+            Ok(terminal::usage_error(&message, Some("use another --run-id to begin a new run")))
         }
         error @ RunError::FewerSamples { recorded, .. } => {
             let help =
                 format!("give --max-samples {recorded} or more, or leave it out; the run is as it was");
-            Ok(terminal::refuse(&error.to_string(), Some(&help)))
+            Ok(terminal::usage_error(&error.to_string(), Some(&help)))
         }
         RunError::Record(
             error @ (RecordError::RunExists { .. }
@@ -393,7 +396,7 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
             | RecordError::NewerFormat { .. }
             | RecordError::InvalidRunId(_)),
         ) => {
-            terminal::say(format_args!("error: {:#}", anyhow::Error::new(error)));
+            terminal::eprint_line(format_args!("error: {:#}", anyhow::Error::new(error)));
             Ok(ExitCode::Configuration)
         }
         error => Err(error.into()),
@@ -414,7 +417,7 @@ pub(super) fn new_run_id() -> String {
 pub(super) async fn stop_on_signal(stop: CancelToken) {
     signal().await;
     stop.cancel();
-    terminal::say("\nstopping: what is in flight is finished; once more to stop at once");
+    terminal::eprint_line("\nstopping: what is in flight is finished; once more to stop at once");
     signal().await;
     std::process::exit(ExitCode::Interrupted as i32);
 }

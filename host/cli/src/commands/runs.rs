@@ -11,7 +11,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_history::History;
 use gage_record::{RunReader, RunStatus};
-use gage_suite::{Found, RunEntry, delete, leftovers, list};
+use gage_suite::{FoundRuns, RunEntry, delete, leftovers, list};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -25,20 +25,20 @@ pub(crate) fn execute(command: &RunsCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn look(root: &Path) -> Result<Found, ExitCode> {
+fn look(root: &Path) -> Result<FoundRuns, ExitCode> {
     match list(root) {
         Ok(found) => Ok(found),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Found::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(FoundRuns::default()),
         Err(error) => {
             let message = format!("cannot read the folder {}: {error}", gage_config::shown_path(root));
-            Err(terminal::refuse(&message, Some("name another with --output-dir")))
+            Err(terminal::usage_error(&message, Some("name another with --output-dir")))
         }
     }
 }
 
-fn warn_of_unreadable(found: &Found) {
+fn warn_of_unreadable(found: &FoundRuns) {
     for (_, reason) in &found.unreadable {
-        terminal::say(format_args!("warning: {}", gage_core::printable(reason)));
+        terminal::eprint_line(format_args!("warning: {}", gage_core::printable(reason)));
     }
 }
 
@@ -98,10 +98,10 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
     if let Some(edited) = run.edited() {
         let warning =
             format!("warning: {}; `gage-host verify` says what was changed", edited.of(&manifest.run_id));
-        terminal::say(gage_core::printable_line(&warning));
+        terminal::eprint_line(gage_core::printable_line(&warning));
     }
     if arguments.json {
-        terminal::answer(format_args!("{:#}", serde_json::to_value(manifest)?))?;
+        terminal::print_line(format_args!("{:#}", serde_json::to_value(manifest)?))?;
         return Ok(ExitCode::Done);
     }
     let is_written = gage_record::RunFolder::is_being_written(&folder);
@@ -145,7 +145,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
             ));
         }
     }
-    terminal::answer(terminal::wrapped(&gage_core::printable(&lines.join("\n")), 10))?;
+    terminal::print_line(terminal::wrapped(&gage_core::printable(&lines.join("\n")), 10))?;
     Ok(ExitCode::Done)
 }
 
@@ -181,28 +181,31 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
     }
     for one in &staying {
         let reason = one.stays.as_deref().unwrap_or_default();
-        terminal::say(format_args!("{} stays: {reason}", one.run.manifest.run_id));
+        terminal::eprint_line(format_args!("{} stays: {reason}", one.run.manifest.run_id));
     }
     if arguments.json {
         let runs: Vec<Value> = going.iter().map(|one| to_json(&one.run)).collect();
-        terminal::answer(format_args!("{:#}", json!({"runs": runs, "bytes": bytes, "deleted": deleted})))?;
+        terminal::print_line(format_args!(
+            "{:#}",
+            json!({"runs": runs, "bytes": bytes, "deleted": deleted})
+        ))?;
     } else {
         let rows: Vec<[String; 6]> = going.iter().map(|one| row(&one.run)).collect();
         if !rows.is_empty() {
-            terminal::answer(terminal::columns(HEADINGS, &rows))?;
+            terminal::print_line(terminal::columns(HEADINGS, &rows))?;
         }
         let runs = terminal::count(going.len(), "run");
         let size = indicatif::HumanBytes(bytes);
         match (going.is_empty(), arguments.yes) {
-            (true, _) => terminal::say("nothing to delete"),
-            (false, true) => terminal::say(format_args!("deleted {deleted} of {runs}, {size}")),
-            (false, false) => {
-                terminal::say(format_args!("would delete {runs}, {size}; nothing was deleted: add --yes"))
-            }
+            (true, _) => terminal::eprint_line("nothing to delete"),
+            (false, true) => terminal::eprint_line(format_args!("deleted {deleted} of {runs}, {size}")),
+            (false, false) => terminal::eprint_line(format_args!(
+                "would delete {runs}, {size}; nothing was deleted: add --yes"
+            )),
         }
     }
     for failure in &failures {
-        terminal::refuse(failure, None);
+        terminal::usage_error(failure, None);
     }
     Ok(if failures.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
 }

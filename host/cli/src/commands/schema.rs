@@ -8,6 +8,6 @@ pub(crate) fn execute(arguments: &SchemaArguments) -> anyhow::Result<ExitCode> {
     let schema = match arguments.of {
         SchemaOf::Sample => gage_core::sample_schema(),
     };
-    terminal::answer(format_args!("{schema:#}"))?;
+    terminal::print_line(format_args!("{schema:#}"))?;
     Ok(ExitCode::Done)
 }

@@ -14,7 +14,7 @@ use gage_config::{
 };
 use gage_engine::{CancelToken, Plan, RescoreError, rescore};
 use gage_record::{RecordError, RunFolder, RunReader, RunStatus};
-use gage_report::Reaches;
+use gage_report::Completeness;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use std::time::Instant;
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     if let Err(message) = observing::logs(&arguments.logs, None) {
-        return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
+        return Ok(terminal::usage_error(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     let parent = match RunReader::open(&arguments.run) {
         Ok(parent) => parent,
@@ -36,18 +36,18 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let root = arguments.output_dir.as_deref().unwrap_or(beside);
     if RunFolder::exists(root, &run_id) {
         let message = format!("there is a run '{run_id}' already in {}", root.display());
-        return Ok(terminal::refuse(&message, Some("choose another --run-id")));
+        return Ok(terminal::usage_error(&message, Some("choose another --run-id")));
     }
     if let Some(wrong) = parent.seal().wrong() {
         let message = format!("the manifest of {} cannot be trusted: {wrong}", shown_path(parent.path()));
-        return Ok(terminal::refuse(
+        return Ok(terminal::usage_error(
             &message,
             Some("restore it from a copy; `gage-host verify` says what else was changed"),
         ));
     }
     if parent.journal().is_ok_and(|journal| journal.is_empty()) {
         let message = format!("{} has no sample whose answer could be scored", shown_path(parent.path()));
-        return Ok(terminal::refuse(&message, Some("run it: `gage-host run SUITE --resume RUN`")));
+        return Ok(terminal::usage_error(&message, Some("run it: `gage-host run SUITE --resume RUN`")));
     }
     let RecordedConfig { config, mut problems, missing } =
         match suite(arguments, &arguments.overrides, &parent)? {
@@ -59,7 +59,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     }
     let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),
     };
     let config = config.filter(|_| !problems.has_errors());
     if let Some(config) = config.as_ref().filter(|_| !arguments.overrides.is_empty())
@@ -68,11 +68,11 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     {
         let message =
             format!("`--set` changes `{key}`, which has no effect on answers that were given already");
-        return Ok(terminal::refuse(&message, Some(overrides::ALLOWED)));
+        return Ok(terminal::usage_error(&message, Some(overrides::ALLOWED)));
     }
     let asked = load_expanded(&parent.manifest().identity["config"], &[], &parent).config;
     if let Some(message) = config.as_ref().and_then(|config| other_repeats(config, asked.as_ref()?)) {
-        return Ok(terminal::refuse(
+        return Ok(terminal::usage_error(
             &message,
             Some("answers were asked for that often, and are averaged so"),
         ));
@@ -112,7 +112,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         Ok(report) => report,
         Err(RescoreError::Record(error)) => return Ok(refuse(&error)),
         Err(error @ RescoreError::UnknownTask { .. }) => {
-            return Ok(terminal::refuse(&error.to_string(), Some("give a suite with tasks of the run")));
+            return Ok(terminal::usage_error(&error.to_string(), Some("give a suite with tasks of the run")));
         }
         Err(error) => return Err(error.into()),
     };
@@ -133,7 +133,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         }
     };
     let reaches = match status {
-        RunStatus::Complete => Reaches::new(),
+        RunStatus::Complete => Completeness::new(),
         _ => run::reaches_of_parent(&parent, &config),
     };
     let from = run::Origin::Answers { cut_off, reaches };
@@ -154,7 +154,7 @@ fn suite(
     let mut document = parent.manifest().identity["config"].clone();
     if !document.is_object() {
         let message = format!("the manifest of {} holds no configuration", parent.path().display());
-        return Ok(Err(terminal::refuse(&message, Some("give one with --config"))));
+        return Ok(Err(terminal::usage_error(&message, Some("give one with --config"))));
     }
     if !arguments.metrics.is_empty() {
         add_scoring(&mut document["custom"]);
@@ -182,7 +182,7 @@ fn load_expanded(document: &Value, overrides: &[String], parent: &RunReader) -> 
 fn refuse_missing(missing: &[MissingVariable]) -> ExitCode {
     let all: Vec<String> = missing.iter().map(ToString::to_string).collect();
     let message = format!("the answers cannot be scored as they were: {}", all.join("; "));
-    terminal::refuse(&message, Some("or give the whole suite with --config"))
+    terminal::usage_error(&message, Some("or give the whole suite with --config"))
 }
 
 /// Puts the step that scores behind the others, where there are steps without it.
@@ -216,5 +216,5 @@ fn metric_of(text: &str) -> Value {
 }
 
 fn refuse(error: &RecordError) -> ExitCode {
-    terminal::refuse(&format!("{error:#}"), None)
+    terminal::usage_error(&format!("{error:#}"), None)
 }

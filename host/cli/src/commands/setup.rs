@@ -11,8 +11,8 @@ use gage_core::SECRET_MARK;
 use gage_data::hub::{HubToken, ModelHub};
 use gage_data::{LocateOptions, NoProgress};
 use gage_observe::{LogSettings, init_logs};
-use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
-use gage_suite::{Loaded, SuiteError, secret_variables, without_default};
+use gage_plugin::{CompileProgress, ComponentCompiler, HostOptions, PluginHost, Registry, RegistryError};
+use gage_suite::{LoadedSuite, SuiteError, secret_variables, without_default};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,8 +60,8 @@ pub(crate) fn plugin_host(quiet: bool) -> anyhow::Result<PluginHost> {
     let options = HostOptions {
         cache_folder: cache_folder().map(|folder| folder.join("components")),
         compiler: match std::env::current_exe() {
-            Ok(program) => Compiler::Child { program, arguments: vec![COMPILE.to_owned()] },
-            Err(_) => Compiler::InProcess,
+            Ok(program) => ComponentCompiler::Child { program, arguments: vec![COMPILE.to_owned()] },
+            Err(_) => ComponentCompiler::InProcess,
         },
         on_compile: (!quiet).then(|| Arc::new(move |progress: CompileProgress<'_>| line.note(progress)) as _),
         ..HostOptions::default()
@@ -165,7 +165,7 @@ pub(crate) fn loaded(
     overrides: &[String],
     variables: &Variables,
     datasets_only: bool,
-) -> Loaded {
+) -> LoadedSuite {
     let mut loaded = gage_suite::load(path, overrides, &|name| variables.get(name), datasets_only);
     environment::name_variables(&mut loaded.problems);
     loaded
@@ -192,6 +192,6 @@ pub(crate) fn refuse_suite(error: SuiteError) -> anyhow::Result<ExitCode> {
             terminal::show_problems(problems);
             Ok(ExitCode::Configuration)
         }
-        other => Ok(terminal::refuse(&other.to_string(), other.help())),
+        other => Ok(terminal::usage_error(&other.to_string(), other.help())),
     }
 }

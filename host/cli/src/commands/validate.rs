@@ -11,7 +11,7 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     let (config, mut problems) = setup::suite(&arguments.config)?;
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),
     };
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let cache_folder = setup::cache_folder();
@@ -21,7 +21,7 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     let plan = plan.filter(|_| !problems.has_errors());
     if arguments.json {
         let report = serde_json::json!({"valid": plan.is_some(), "problems": problems.to_json()});
-        terminal::answer(format_args!("{report:#}"))?;
+        terminal::print_line(format_args!("{report:#}"))?;
     } else {
         terminal::show_problems(&problems);
     }
@@ -34,7 +34,7 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
                 );
                 let (tasks, metrics) = (terminal::count(tasks, "task"), terminal::count(metrics, "metric"));
                 let path = arguments.config.path();
-                terminal::answer(format_args!("{}: valid ({tasks}, {metrics})", path.display()))?;
+                terminal::print_line(format_args!("{}: valid ({tasks}, {metrics})", path.display()))?;
             }
             Ok(ExitCode::Done)
         }

@@ -11,8 +11,8 @@ use gage_config::{Environment, RecordedConfig, load_recorded_to_score};
 use gage_engine::{CancelToken, NoProgress, Plan, rescore};
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
-use gage_report::{Phases, Reach, Summary, write_reports};
-use gage_suite::{CHECKSUMS, Checked, FileState, check_run, is_of_older_summary, samples_differ};
+use gage_report::{Phases, Summary, TaskCompleteness, write_reports};
+use gage_suite::{CHECKSUMS, FileState, VerifyReport, check_run, is_of_older_summary, samples_differ};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -36,24 +36,25 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
             true => "a process writes to it now: wait for its end",
             false => "go on with it by `gage-host run SUITE --resume RUN`",
         };
-        return Ok(terminal::refuse(&message, Some(help)));
+        return Ok(terminal::usage_error(&message, Some(help)));
     }
     let again = match arguments.files_only || !has_journal(&checked) {
-        true => Again::NotTried,
+        true => RescoreOutcome::NotTried,
         false => score_again(arguments, &checked.run)?,
     };
-    let is_good = checked.is_intact() && matches!(&again, Again::Same { .. } | Again::NotTried);
+    let is_good =
+        checked.is_intact() && matches!(&again, RescoreOutcome::Same { .. } | RescoreOutcome::NotTried);
     if arguments.json {
-        terminal::answer(format_args!("{:#}", report(&checked, &again, is_good)))?;
+        terminal::print_line(format_args!("{:#}", report(&checked, &again, is_good)))?;
     } else if !(arguments.quiet && is_good) {
-        terminal::answer(told(&checked, &again, is_good))?;
+        terminal::print_line(told(&checked, &again, is_good))?;
     }
     Ok(if is_good { ExitCode::Done } else { ExitCode::LockMismatch })
 }
 
 /// Whether a run goes on or was killed, so that it has written nothing but its journal for good. One that was interrupted has
 /// figures of what it came to.
-fn is_without_figures(checked: &Checked) -> bool {
+fn is_without_figures(checked: &VerifyReport) -> bool {
     let manifest = checked.run.manifest();
     match manifest.status {
         RunStatus::Running => true,
@@ -63,12 +64,12 @@ fn is_without_figures(checked: &Checked) -> bool {
 }
 
 /// Without one whose checksums fit nothing can be scored.
-fn has_journal(checked: &Checked) -> bool {
+fn has_journal(checked: &VerifyReport) -> bool {
     checked.files.last().is_some_and(|file| file.name == CHECKSUMS && file.state == FileState::Intact)
 }
 
 /// What came of scoring the answers once more.
-enum Again {
+enum RescoreOutcome {
     /// It was not wanted, or cannot be.
     NotTried,
     /// The plugins of the run are not to be had.
@@ -79,7 +80,7 @@ enum Again {
     Different { figures: Vec<Difference>, samples_differ: bool, plugins: Vec<Difference> },
 }
 
-fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<Again> {
+fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<RescoreOutcome> {
     let identity = &run.manifest().identity;
     let variable = |name: &str| std::env::var(name).ok();
     let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
@@ -88,22 +89,22 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
         load_recorded_to_score(&name, &identity["config"], identity.get("withheld"), &[], &environment);
     let RecordedConfig { config, problems, missing } = recorded;
     let Some(config) = config.filter(|_| !problems.has_errors()) else {
-        return Ok(Again::Impossible(
+        return Ok(RescoreOutcome::Impossible(
             "the manifest holds no configuration that this program reads".to_owned(),
         ));
     };
     if !missing.is_empty() {
         let all: Vec<String> = missing.iter().map(ToString::to_string).collect();
-        return Ok(Again::Impossible(all.join("; ")));
+        return Ok(RescoreOutcome::Impossible(all.join("; ")));
     }
     let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
-        Err(error) => return Ok(Again::Impossible(error.to_string())),
+        Err(error) => return Ok(RescoreOutcome::Impossible(error.to_string())),
     };
     let mut problems = gage_config::Problems::default();
     let Some(scoring) = Plan::scoring(&config, run.manifest(), None, &mut registry, &mut problems) else {
         let first = problems.sorted().first().map(|problem| problem.message.clone());
-        return Ok(Again::Impossible(first.unwrap_or_default()));
+        return Ok(RescoreOutcome::Impossible(first.unwrap_or_default()));
     };
     let aside = tempfile::tempdir().context("cannot make a folder to score in")?;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -125,7 +126,7 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
     );
     let scored = match scored {
         Ok(scored) => scored,
-        Err(error) => return Ok(Again::Impossible(format!("{:#}", anyhow::Error::new(error)))),
+        Err(error) => return Ok(RescoreOutcome::Impossible(format!("{:#}", anyhow::Error::new(error)))),
     };
     let mut tasks: Vec<_> =
         config.tasks.iter().zip(&scoring).map(|(spec, scoring)| run::describe(spec, scoring)).collect();
@@ -142,7 +143,7 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
             task.sampling_params = before.sampling_params.clone();
         }
     }
-    let reaches = tasks_before.map(|task| (task.task_id.clone(), Reach::of(task))).collect();
+    let reaches = tasks_before.map(|task| (task.task_id.clone(), TaskCompleteness::of(task))).collect();
     let written =
         write_reports(&scored.folder, &tasks, &reaches, &Phases::default(), &|task_id, metric_id| {
             aggregators.fold(task_id, metric_id)
@@ -157,9 +158,9 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
     // Those that prepare samples and judge answers take no part in scoring.
     let plugins = plugins.into_iter().filter(|one| one.now.is_some()).collect();
     if figures.is_empty() && !samples_differ {
-        return Ok(Again::Same { figures: written.summary.metrics.len(), plugins });
+        return Ok(RescoreOutcome::Same { figures: written.summary.metrics.len(), plugins });
     }
-    Ok(Again::Different { figures, samples_differ, plugins })
+    Ok(RescoreOutcome::Different { figures, samples_differ, plugins })
 }
 
 fn read_json(path: &Path) -> anyhow::Result<Value> {
@@ -179,7 +180,7 @@ fn have_equal_bytes(one: &Path, other: &Path) -> anyhow::Result<bool> {
     Ok(digest(one)? == digest(other)?)
 }
 
-fn report(checked: &Checked, again: &Again, is_good: bool) -> Value {
+fn report(checked: &VerifyReport, again: &RescoreOutcome, is_good: bool) -> Value {
     let files: Vec<Value> = checked
         .files
         .iter()
@@ -190,12 +191,12 @@ fn report(checked: &Checked, again: &Again, is_good: bool) -> Value {
         differing.iter().map(one).collect()
     };
     let again = match again {
-        Again::NotTried => json!({"state": "not_tried"}),
-        Again::Impossible(reason) => json!({"state": "impossible", "reason": reason}),
-        Again::Same { figures, plugins } => {
+        RescoreOutcome::NotTried => json!({"state": "not_tried"}),
+        RescoreOutcome::Impossible(reason) => json!({"state": "impossible", "reason": reason}),
+        RescoreOutcome::Same { figures, plugins } => {
             json!({"state": "same", "figures": figures, "plugins": list(plugins)})
         }
-        Again::Different { figures, samples_differ, plugins } => json!({
+        RescoreOutcome::Different { figures, samples_differ, plugins } => json!({
             "state": "different",
             "figures": list(figures),
             "samples_differ": samples_differ,
@@ -223,7 +224,7 @@ fn state_name(state: &FileState) -> &'static str {
     }
 }
 
-fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
+fn told(checked: &VerifyReport, again: &RescoreOutcome, is_good: bool) -> String {
     let mut lines = Vec::new();
     for file in &checked.files {
         lines.push(match &file.state {
@@ -238,9 +239,11 @@ fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
         });
     }
     match again {
-        Again::NotTried => lines.push("the answers were not scored again".to_owned()),
-        Again::Impossible(reason) => lines.push(format!("the answers cannot be scored again: {reason}")),
-        Again::Same { figures, plugins } => {
+        RescoreOutcome::NotTried => lines.push("the answers were not scored again".to_owned()),
+        RescoreOutcome::Impossible(reason) => {
+            lines.push(format!("the answers cannot be scored again: {reason}"))
+        }
+        RescoreOutcome::Same { figures, plugins } => {
             if !plugins.is_empty() {
                 lines.push("plugins of the run are others now:".to_owned());
                 let rows: Vec<[String; 3]> = plugins.iter().take(MAX_SHOWN).map(row).collect();
@@ -257,7 +260,7 @@ fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
                 }
             });
         }
-        Again::Different { figures, samples_differ, plugins } => {
+        RescoreOutcome::Different { figures, samples_differ, plugins } => {
             lines.push("scored again: NOT the same".to_owned());
             let rows: Vec<[String; 3]> = plugins.iter().chain(figures).take(MAX_SHOWN).map(row).collect();
             if !rows.is_empty() {

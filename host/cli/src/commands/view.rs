@@ -26,18 +26,18 @@ pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     };
     let address = address_to_open(viewer.address());
     if !arguments.host.is_loopback() {
-        terminal::say(format_args!(
+        terminal::eprint_line(format_args!(
             "warning: whoever reaches {} can read every prompt and answer of {}; there is no password",
             viewer.address(),
             gage_config::shown_path(&arguments.folder)
         ));
     }
     if !arguments.quiet {
-        terminal::answer(format_args!("{address}"))?;
-        terminal::say("showing runs until Ctrl-C");
+        terminal::print_line(format_args!("{address}"))?;
+        terminal::eprint_line("showing runs until Ctrl-C");
     }
     if arguments.open && !open(&address) {
-        terminal::say(format_args!("warning: no browser could be opened; go to {address}"));
+        terminal::eprint_line(format_args!("warning: no browser could be opened; go to {address}"));
     }
     let served = runtime.block_on(viewer.serve(run::signal()));
     // A report that nobody reads any more may still be written.
@@ -56,7 +56,7 @@ fn refuse(error: &ViewError) -> ExitCode {
     let message = causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
         if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
     });
-    terminal::refuse(&message, help.as_deref())
+    terminal::usage_error(&message, help.as_deref())
 }
 
 /// Where a browser of this machine finds the server: one that listens at all addresses is at each of them.

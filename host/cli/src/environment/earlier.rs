@@ -2,7 +2,7 @@
 
 /// What has taken the place of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Successor {
+pub(crate) enum LegacyReplacement {
     /// The variable of a flag.
     Flag(&'static str),
     /// A variable that says what a suite leaves open: in each entry of `list` without `key`.
@@ -17,9 +17,9 @@ pub(crate) enum Successor {
 
 /// A variable of gage-eval.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Earlier {
+pub(crate) struct LegacyVariable {
     pub(crate) name: &'static str,
-    pub(crate) successor: Successor,
+    pub(crate) successor: LegacyReplacement,
     /// What holds where neither is set.
     pub(crate) default: &'static str,
     pub(crate) meaning: &'static str,
@@ -30,8 +30,8 @@ const fn flag(
     flag: &'static str,
     default: &'static str,
     meaning: &'static str,
-) -> Earlier {
-    Earlier { name, successor: Successor::Flag(flag), default, meaning }
+) -> LegacyVariable {
+    LegacyVariable { name, successor: LegacyReplacement::Flag(flag), default, meaning }
 }
 
 const fn dataset(
@@ -41,9 +41,9 @@ const fn dataset(
     is_boolean: bool,
     default: &'static str,
     meaning: &'static str,
-) -> Earlier {
-    let successor = Successor::Suite { name: successor, list: "datasets", key, is_boolean };
-    Earlier { name, successor, default, meaning }
+) -> LegacyVariable {
+    let successor = LegacyReplacement::Suite { name: successor, list: "datasets", key, is_boolean };
+    LegacyVariable { name, successor, default, meaning }
 }
 
 const fn task(
@@ -52,17 +52,17 @@ const fn task(
     key: &'static str,
     default: &'static str,
     meaning: &'static str,
-) -> Earlier {
-    let successor = Successor::Suite { name: successor, list: "tasks", key, is_boolean: false };
-    Earlier { name, successor, default, meaning }
+) -> LegacyVariable {
+    let successor = LegacyReplacement::Suite { name: successor, list: "tasks", key, is_boolean: false };
+    LegacyVariable { name, successor, default, meaning }
 }
 
-const fn none(name: &'static str, meaning: &'static str, reason: &'static str) -> Earlier {
-    Earlier { name, successor: Successor::None(reason), default: "", meaning }
+const fn none(name: &'static str, meaning: &'static str, reason: &'static str) -> LegacyVariable {
+    LegacyVariable { name, successor: LegacyReplacement::None(reason), default: "", meaning }
 }
 
-const fn of_suites(name: &'static str, meaning: &'static str) -> Earlier {
-    Earlier { name, successor: Successor::Itself, default: "", meaning }
+const fn of_suites(name: &'static str, meaning: &'static str) -> LegacyVariable {
+    LegacyVariable { name, successor: LegacyReplacement::Itself, default: "", meaning }
 }
 
 const BUFFERED: &str =
@@ -70,7 +70,7 @@ const BUFFERED: &str =
 const IN_PROCESS: &str = "there is no vLLM in the process; ask its server with openai_http";
 
 /// All of them.
-pub(crate) const EARLIER: &[Earlier] = &[
+pub(crate) const EARLIER: &[LegacyVariable] = &[
     flag("GAGE_EVAL_THREADS", "GAGE_HOST_CONCURRENCY", "16", "Requests in flight"),
     flag(
         "GAGE_EVAL_MAX_SAMPLES",
@@ -108,10 +108,10 @@ pub(crate) const EARLIER: &[Earlier] = &[
         "twice the concurrency",
         "Samples between loading and the journal, where a task does not say",
     ),
-    Earlier {
+    LegacyVariable {
         name: "GAGE_EVAL_SEQUENTIAL",
         // It says the value of the other, and not in the same words.
-        successor: Successor::Variable("GAGE_HOST_CONCURRENCY"),
+        successor: LegacyReplacement::Variable("GAGE_HOST_CONCURRENCY"),
         default: "false",
         meaning: "One request of each role at a time, whatever GAGE_EVAL_THREADS says: a concurrency of 1, where none is given \
                   by its flag or its successor",
@@ -127,9 +127,9 @@ pub(crate) const EARLIER: &[Earlier] = &[
     none("GAGE_EVAL_BUFFER_THRESHOLD", "Samples from which on they are written together", BUFFERED),
     none("GAGE_EVAL_BUFFER_BATCH_SIZE", "Samples that are written together", BUFFERED),
     none("GAGE_EVAL_BUFFER_FLUSH_S", "How long they wait for that", BUFFERED),
-    Earlier {
+    LegacyVariable {
         name: "GAGE_EVAL_DATA_CACHE",
-        successor: Successor::Variable("GAGE_HOST_CACHE_DIR"),
+        successor: LegacyReplacement::Variable("GAGE_HOST_CACHE_DIR"),
         default: "~/.cache/gage-host",
         meaning: "Datasets that were fetched, compiled components, resized images",
     },

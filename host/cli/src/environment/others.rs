@@ -2,18 +2,18 @@
 
 /// A variable that some part of the program reads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Other {
+pub(crate) struct ForeignVariable {
     pub(crate) name: &'static str,
     pub(crate) default: &'static str,
     pub(crate) meaning: &'static str,
 }
 
-const fn other(name: &'static str, default: &'static str, meaning: &'static str) -> Other {
-    Other { name, default, meaning }
+const fn other(name: &'static str, default: &'static str, meaning: &'static str) -> ForeignVariable {
+    ForeignVariable { name, default, meaning }
 }
 
 /// All of them. What a suite names as `${NAME}`, or as the variable of a key, is not among them.
-pub(crate) const OTHERS: &[Other] = &[
+pub(crate) const OTHERS: &[ForeignVariable] = &[
     other(
         "GAGE_HOST_CACHE_DIR",
         "~/.cache/gage-host",

@@ -13,10 +13,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Shows compilations on the standard error stream.
 #[derive(Default)]
 pub(crate) struct CompilingLine {
-    shown: Mutex<Option<Shown>>,
+    shown: Mutex<Option<ShownLine>>,
 }
 
-enum Shown {
+enum ShownLine {
     /// A line that counts the seconds.
     Live(ProgressBar),
     /// A line that was written where no terminal is.
@@ -30,23 +30,23 @@ impl CompilingLine {
         match (&*shown, progress.is_over) {
             (None, false) if progress.elapsed >= PATIENCE => *shown = Some(begin(&progress)),
             (None, _) | (Some(_), false) => {}
-            (Some(Shown::Live(line)), true) => {
+            (Some(ShownLine::Live(line)), true) => {
                 line.finish_and_clear();
                 *shown = None;
             }
-            (Some(Shown::Said), true) => *shown = None,
+            (Some(ShownLine::Said), true) => *shown = None,
         }
     }
 }
 
-fn begin(progress: &CompileProgress<'_>) -> Shown {
+fn begin(progress: &CompileProgress<'_>) -> ShownLine {
     let name = gage_core::printable_line(progress.name);
     // Sizes stay far below 2^53.
     let size = progress.bytes as f64 / f64::from(1 << 20);
     let text = format!("compiling the plugin {name} ({size:.1} MiB); this is done once");
     if !std::io::stderr().is_terminal() {
-        super::say(text);
-        return Shown::Said;
+        super::eprint_line(text);
+        return ShownLine::Said;
     }
     let line = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner:.green} {msg} {elapsed:.dim}") {
@@ -54,5 +54,5 @@ fn begin(progress: &CompileProgress<'_>) -> Shown {
     }
     line.set_message(text);
     line.enable_steady_tick(Duration::from_millis(100));
-    Shown::Live(line)
+    ShownLine::Live(line)
 }

@@ -45,10 +45,10 @@ impl RowProgress {
 /// Shows files that are fetched: a bar on a terminal, else a line a file.
 pub(crate) struct FetchProgress {
     quiet: bool,
-    current: Mutex<Option<Fetched>>,
+    current: Mutex<Option<FetchedFile>>,
 }
 
-struct Fetched {
+struct FetchedFile {
     path: String,
     bar: ProgressBar,
 }
@@ -58,7 +58,7 @@ impl FetchProgress {
         FetchProgress { quiet, current: Mutex::new(None) }
     }
 
-    fn begin(path: &str, total: Option<u64>) -> Fetched {
+    fn begin(path: &str, total: Option<u64>) -> FetchedFile {
         let name = gage_core::printable_line(path).into_owned();
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
         if std::io::stderr().is_terminal() {
@@ -70,9 +70,9 @@ impl FetchProgress {
             bar.set_prefix(name);
             bar.enable_steady_tick(Duration::from_millis(200));
         } else {
-            super::say(format_args!("fetching {name}"));
+            super::eprint_line(format_args!("fetching {name}"));
         }
-        Fetched { path: path.to_owned(), bar }
+        FetchedFile { path: path.to_owned(), bar }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Files of a repository that rows name, such as images: fetched when they are first asked for.
 
-use super::cache::{DatasetFolder, Kept};
-use super::client::{Asked, Client, connect};
+use super::cache::{CachedFile, DatasetFolder};
+use super::client::{Client, HubResponse, connect};
 use super::download::Download;
 use super::error::HubError;
 use super::listing::Entry;
 use super::paths::RepositoryName;
 use super::repository::Repository;
 use super::source::{HubDataset, HubSource, NoProgress};
-use super::wait::Patience;
+use super::wait::RetryPolicy;
 use crate::media::MediaFiles;
 use futures::StreamExt as _;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -19,7 +19,7 @@ const TOGETHER: usize = 8;
 
 /// All files of one commit. A file is used only after its size and its digest were those that the hub names; it is
 /// looked at once in the life of this.
-pub struct HubFiles {
+pub struct LazyHubFiles {
     source: HubSource,
     name: RepositoryName,
     commit: String,
@@ -27,11 +27,11 @@ pub struct HubFiles {
     /// The folder of the first file with rows, in the repository; its parts.
     base: Vec<String>,
     entries: BTreeMap<String, Entry>,
-    state: Mutex<State>,
+    state: Mutex<LazyFilesState>,
 }
 
 #[derive(Default)]
-struct State {
+struct LazyFilesState {
     /// Files that were looked at, and are what they should be.
     sound: HashSet<String>,
     /// Why files cannot be had.
@@ -47,25 +47,25 @@ struct Connection {
     http: reqwest::Client,
 }
 
-impl std::fmt::Debug for HubFiles {
+impl std::fmt::Debug for LazyHubFiles {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "the files of {} at {}", self.source.name, self.commit)
     }
 }
 
-impl HubFiles {
+impl LazyHubFiles {
     /// The files beside those of a dataset that was fetched. Nothing is fetched yet.
     ///
     /// # Errors
     /// When the cache cannot be read.
-    pub fn of(source: &HubSource, dataset: &HubDataset) -> Result<HubFiles, HubError> {
+    pub fn of(source: &HubSource, dataset: &HubDataset) -> Result<LazyHubFiles, HubError> {
         let name = RepositoryName::parse(source.kind, &source.name)?;
         let folder = DatasetFolder::of(&source.cache, &source.endpoint, source.kind, &name);
         let record = folder.commit(&dataset.commit).record(&name, &dataset.commit)?;
         let files = record.map(|record| record.listing.files).unwrap_or_default();
         let first = dataset.files.first().map(|file| file.path.as_str()).unwrap_or_default();
         let base = first.rsplit_once('/').map_or_else(Vec::new, |(folder, _)| parts_of(folder));
-        Ok(HubFiles {
+        Ok(LazyHubFiles {
             source: source.clone(),
             name,
             commit: dataset.commit.clone(),
@@ -103,8 +103,8 @@ impl HubFiles {
     }
 
     /// Makes sure that files lie here, or notes why they cannot be had, unless it is stopped before.
-    fn have(&self, state: &mut State, entries: &[&Entry], is_stopped: &dyn Fn() -> bool) {
-        let patience = Patience { timings: self.source.timings, cancelled: is_stopped };
+    fn have(&self, state: &mut LazyFilesState, entries: &[&Entry], is_stopped: &dyn Fn() -> bool) {
+        let patience = RetryPolicy { timings: self.source.timings, cancelled: is_stopped };
         let mut missing = Vec::new();
         for entry in entries.iter().copied() {
             if is_stopped() {
@@ -166,10 +166,10 @@ impl HubFiles {
         }
     }
 
-    fn is_sound(&self, entry: &Entry, patience: Patience<'_>) -> Result<bool, String> {
+    fn is_sound(&self, entry: &Entry, patience: RetryPolicy<'_>) -> Result<bool, String> {
         let folder = self.folder.commit(&self.commit);
         let kept = folder.check(entry, None, patience).map_err(|error| error.to_string())?;
-        Ok(matches!(kept, Kept::Good(..)))
+        Ok(matches!(kept, CachedFile::Good(..)))
     }
 
     /// Downloads files, several at a time, until one shows that no more can be had. Says of those that were
@@ -178,7 +178,7 @@ impl HubFiles {
         &self,
         kept: &mut Option<Connection>,
         entries: &[&'e Entry],
-        patience: Patience<'_>,
+        patience: RetryPolicy<'_>,
     ) -> Result<Vec<(&'e Entry, Result<(), HubError>)>, HubError> {
         let HubSource { name, revision, endpoint, token, timings, kind, .. } = &self.source;
         let connection = match kept.take() {
@@ -188,7 +188,7 @@ impl HubFiles {
         let folder = self.folder.commit(&self.commit);
         let fetching = async {
             let client = Client::over(connection.http.clone(), endpoint, token.as_ref(), patience)?;
-            let asked = Asked { kind: *kind, name, revision, path: None };
+            let asked = HubResponse { kind: *kind, name, revision, path: None };
             let _lock = folder.lock(patience).await?;
             let one = async |entry: &'e Entry| {
                 let repository = Repository { client: &client, kind: *kind, name: &self.name, asked };
@@ -219,7 +219,7 @@ impl HubFiles {
     }
 
     /// Does something from which nothing can be waited for in asynchronous code but in another thread.
-    fn apart<T: Send>(&self, work: impl FnOnce(&mut State) -> T + Send) -> T {
+    fn apart<T: Send>(&self, work: impl FnOnce(&mut LazyFilesState) -> T + Send) -> T {
         let work = || work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         match tokio::runtime::Handle::try_current() {
             Err(_) => work(),
@@ -238,7 +238,7 @@ fn is_of_all(error: &HubError) -> bool {
     )
 }
 
-impl MediaFiles for HubFiles {
+impl MediaFiles for LazyHubFiles {
     fn provide(&self, written: &str) -> Result<Option<String>, String> {
         let Some((entry, path)) = self.entry(written) else { return Ok(None) };
         self.apart(|state| {
@@ -263,7 +263,7 @@ impl MediaFiles for HubFiles {
     }
 }
 
-impl Drop for HubFiles {
+impl Drop for LazyHubFiles {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(connection) = state.connection.take() {
@@ -311,7 +311,7 @@ mod tests {
             files: vec![rows],
             format: HubFormat::Jsonl,
         };
-        let files = HubFiles::of(&source, &dataset).expect("files");
+        let files = LazyHubFiles::of(&source, &dataset).expect("files");
         for (written, path, reached) in [
             ("a.png", "data/en/a.png", "a.png"),
             ("./x/../a.png", "data/en/a.png", "a.png"),

@@ -12,10 +12,10 @@
 
 use super::error::HubError;
 use super::listing::{Entry, Listing};
-use super::object::{Hashes, ObjectId};
+use super::object::{ContentHashes, ObjectId};
 use super::paths::{RepositoryName, check_path, is_commit, revision_file};
 use super::source::{HubFile, HubKind};
-use super::wait::Patience;
+use super::wait::RetryPolicy;
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,12 +42,12 @@ pub(super) struct Record {
     commit: String,
     pub(super) listing: Listing,
     /// The files that were checked, by path.
-    pub(super) files: BTreeMap<String, Stamp>,
+    pub(super) files: BTreeMap<String, CacheStamp>,
 }
 
 /// What a file was when it was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp {
+pub(super) struct CacheStamp {
     bytes: u64,
     digest: Digest,
     oid: ObjectId,
@@ -56,9 +56,9 @@ pub(super) struct Stamp {
 }
 
 /// What lies in the place of a file.
-pub(super) enum Kept {
+pub(super) enum CachedFile {
     /// What is expected.
-    Good(HubFile, Stamp),
+    Good(HubFile, CacheStamp),
     /// Nothing.
     Missing,
     /// Something else.
@@ -107,7 +107,7 @@ impl CommitFolder {
     }
 
     /// Makes the folder, and waits until no one else downloads into it.
-    pub(super) async fn lock(&self, patience: Patience<'_>) -> Result<File, HubError> {
+    pub(super) async fn lock(&self, patience: RetryPolicy<'_>) -> Result<File, HubError> {
         make_folder(&self.0)?;
         let path = self.0.join("lock");
         let file = File::options()
@@ -166,41 +166,45 @@ impl CommitFolder {
     pub(super) fn check(
         &self,
         entry: &Entry,
-        stamp: Option<&Stamp>,
-        patience: Patience<'_>,
-    ) -> Result<Kept, HubError> {
+        stamp: Option<&CacheStamp>,
+        patience: RetryPolicy<'_>,
+    ) -> Result<CachedFile, HubError> {
         let path = self.file(&entry.path)?;
         let failed = || HubError::cache("read", &path);
         let Some(metadata) = absent_is_none(fs::symlink_metadata(&path)).map_err(failed())? else {
-            return Ok(Kept::Missing);
+            return Ok(CachedFile::Missing);
         };
         if !metadata.is_file() {
-            return Ok(Kept::Wrong("it is no plain file".to_owned()));
+            return Ok(CachedFile::Wrong("it is no plain file".to_owned()));
         }
         if metadata.len() != entry.bytes {
-            return Ok(Kept::Wrong(format!("expected {} bytes, found {}", entry.bytes, metadata.len())));
+            return Ok(CachedFile::Wrong(format!(
+                "expected {} bytes, found {}",
+                entry.bytes,
+                metadata.len()
+            )));
         }
         let modified = metadata.modified().map_err(failed())?.duration_since(UNIX_EPOCH).unwrap_or_default();
         let modified = (modified.as_secs(), modified.subsec_nanos());
-        let is_known = |stamp: &&Stamp| {
+        let is_known = |stamp: &&CacheStamp| {
             stamp.bytes == entry.bytes && stamp.modified == modified && stamp.oid == entry.oid
         };
         let digest = match stamp.filter(is_known) {
             Some(stamp) => stamp.digest,
             None => {
-                let mut hashes = Hashes::new(entry.bytes);
+                let mut hashes = ContentHashes::new(entry.bytes);
                 let mut file = File::open(&path).map_err(failed())?;
                 hash_all(&mut file, &mut hashes, &path, patience)?;
                 let (digest, found) = hashes.take(&entry.oid).map_err(io::Error::other).map_err(failed())?;
                 if found != entry.oid {
-                    return Ok(Kept::Wrong(format!("expected {}, found {found}", entry.oid)));
+                    return Ok(CachedFile::Wrong(format!("expected {}, found {found}", entry.oid)));
                 }
                 digest
             }
         };
-        let stamp = Stamp { bytes: entry.bytes, digest, oid: entry.oid.clone(), modified };
+        let stamp = CacheStamp { bytes: entry.bytes, digest, oid: entry.oid.clone(), modified };
         let file = HubFile { path: entry.path.clone(), local: path, bytes: entry.bytes, digest };
-        Ok(Kept::Good(file, stamp))
+        Ok(CachedFile::Good(file, stamp))
     }
 }
 
@@ -219,9 +223,9 @@ impl Record {
 /// Reads a file to its end into the digests, and returns how long it is.
 pub(super) fn hash_all(
     file: &mut File,
-    hashes: &mut Hashes,
+    hashes: &mut ContentHashes,
     path: &Path,
-    patience: Patience<'_>,
+    patience: RetryPolicy<'_>,
 ) -> Result<u64, HubError> {
     let mut buffer = vec![0_u8; 1 << 18];
     let mut length = 0;

@@ -21,7 +21,7 @@ pub(super) struct Subset {
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct CardHeader {
     configs: Option<Value>,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn subsets(head: &str) -> Result<Vec<Subset>, String> {
     if head.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let configs = serde_yaml::from_str::<Option<Head>>(head)
+    let configs = serde_yaml::from_str::<Option<CardHeader>>(head)
         .map_err(|error| format!("its head is not YAML: {error}"))?
         .and_then(|head| head.configs);
     let configs = match configs {

@@ -5,7 +5,7 @@ mod answer;
 
 use super::error::{HubError, shown};
 use super::source::{HubKind, HubTimings, HubToken};
-use super::wait::{Attempts, Failure, Patience};
+use super::wait::{Attempts, RetryPolicy, RetryableError};
 use answer::final_error;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
@@ -16,7 +16,7 @@ const MAX_REDIRECTS: usize = 10;
 
 /// What is asked for, as messages name it.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct HubResponse<'a> {
     /// What it is in.
     pub(super) kind: HubKind,
     pub(super) name: &'a str,
@@ -26,16 +26,16 @@ pub(super) struct Asked<'a> {
 }
 
 /// Why one request had no answer that can be used.
-pub(super) enum Problem {
+pub(super) enum RequestError {
     /// It may go another time.
-    Passing(Failure),
+    Passing(RetryableError),
     /// It will not.
     Final(HubError),
 }
 
-impl From<HubError> for Problem {
-    fn from(error: HubError) -> Problem {
-        Problem::Final(error)
+impl From<HubError> for RequestError {
+    fn from(error: HubError) -> RequestError {
+        RequestError::Final(error)
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Client<'a> {
     http: reqwest::Client,
     endpoint: &'a Url,
     authorization: Option<HeaderValue>,
-    patience: Patience<'a>,
+    patience: RetryPolicy<'a>,
 }
 
 impl<'a> Client<'a> {
@@ -66,7 +66,7 @@ impl<'a> Client<'a> {
     pub(super) fn new(
         endpoint: &'a Url,
         token: Option<&HubToken>,
-        patience: Patience<'a>,
+        patience: RetryPolicy<'a>,
     ) -> Result<Client<'a>, HubError> {
         Client::over(connect(patience.timings)?, endpoint, token, patience)
     }
@@ -76,7 +76,7 @@ impl<'a> Client<'a> {
         http: reqwest::Client,
         endpoint: &'a Url,
         token: Option<&HubToken>,
-        patience: Patience<'a>,
+        patience: RetryPolicy<'a>,
     ) -> Result<Client<'a>, HubError> {
         if !matches!(endpoint.scheme(), "http" | "https") || !endpoint.has_host() {
             return Err(HubError::Invalid(format!(
@@ -105,7 +105,7 @@ impl<'a> Client<'a> {
         self.endpoint
     }
 
-    pub(super) fn patience(&self) -> Patience<'a> {
+    pub(super) fn patience(&self) -> RetryPolicy<'a> {
         self.patience
     }
 
@@ -114,8 +114,8 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         headers: &HeaderMap,
-        asked: Asked<'_>,
-    ) -> Result<Response, Problem> {
+        asked: HubResponse<'_>,
+    ) -> Result<Response, RequestError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&url, headers).await?;
@@ -135,7 +135,7 @@ impl<'a> Client<'a> {
         Err(HubError::answer(&url, format!("more than {MAX_REDIRECTS} redirects")).into())
     }
 
-    async fn send(&self, url: &Url, headers: &HeaderMap) -> Result<Response, Problem> {
+    async fn send(&self, url: &Url, headers: &HeaderMap) -> Result<Response, RequestError> {
         let mut request = self.http.get(url.clone()).headers(headers.clone()).header(
             ACCEPT_ENCODING,
             // A compressed body would have another size and other digests.
@@ -145,7 +145,8 @@ impl<'a> Client<'a> {
             request = request.header(AUTHORIZATION, authorization.clone());
         }
         let timings = self.patience.timings;
-        let passing = |reason| Problem::Passing(Failure { url: shown(url), reason, retry_after: None });
+        let passing =
+            |reason| RequestError::Passing(RetryableError { url: shown(url), reason, retry_after: None });
         match self.patience.within(timings.connect.saturating_add(timings.read), request.send()).await? {
             Some(Ok(response)) => Ok(response),
             Some(Err(error)) => Err(passing(describe(error))),
@@ -158,7 +159,7 @@ impl<'a> Client<'a> {
         url.origin() == self.endpoint.origin()
     }
 
-    fn problem(&self, url: &Url, response: &Response, asked: Asked<'_>) -> Problem {
+    fn problem(&self, url: &Url, response: &Response, asked: HubResponse<'_>) -> RequestError {
         let status = response.status();
         let is_expired = !self.is_own(url) && status == StatusCode::FORBIDDEN;
         let may_pass = status.is_server_error()
@@ -170,27 +171,33 @@ impl<'a> Client<'a> {
                 .and_then(|value| value.to_str().ok()?.trim().parse().ok())
                 .map(Duration::from_secs);
             let reason = format!("the server answers {status}");
-            return Problem::Passing(Failure { url: shown(url), reason, retry_after });
+            return RequestError::Passing(RetryableError { url: shown(url), reason, retry_after });
         }
         let has_token = self.authorization.is_some();
-        Problem::Final(final_error(url, status, response.headers(), asked, has_token && self.is_own(url)))
+        RequestError::Final(final_error(
+            url,
+            status,
+            response.headers(),
+            asked,
+            has_token && self.is_own(url),
+        ))
     }
 
     /// The next bytes of a body; `None` at its end.
     pub(super) async fn chunk(
         &self,
         response: &mut Response,
-    ) -> Result<Option<impl AsRef<[u8]> + use<>>, Problem> {
+    ) -> Result<Option<impl AsRef<[u8]> + use<>>, RequestError> {
         let limit = self.patience.timings.read;
         let url = shown(response.url());
         match self.patience.within(limit, response.chunk()).await? {
             Some(Ok(chunk)) => Ok(chunk),
             Some(Err(error)) => {
-                Err(Problem::Passing(Failure { url, reason: describe(error), retry_after: None }))
+                Err(RequestError::Passing(RetryableError { url, reason: describe(error), retry_after: None }))
             }
             None => {
                 let reason = format!("no bytes for {limit:.0?}");
-                Err(Problem::Passing(Failure { url, reason, retry_after: None }))
+                Err(RequestError::Passing(RetryableError { url, reason, retry_after: None }))
             }
         }
     }
@@ -201,14 +208,14 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         most: usize,
-        asked: Asked<'_>,
+        asked: HubResponse<'_>,
     ) -> Result<(HeaderMap, Vec<u8>), HubError> {
         let mut attempts = Attempts::new(self.patience);
         loop {
             match self.whole_once(url, most, asked).await {
                 Ok(whole) => return Ok(whole),
-                Err(Problem::Passing(failure)) => attempts.failed(failure).await?,
-                Err(Problem::Final(error)) => return Err(error),
+                Err(RequestError::Passing(failure)) => attempts.failed(failure).await?,
+                Err(RequestError::Final(error)) => return Err(error),
             }
         }
     }
@@ -217,8 +224,8 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         most: usize,
-        asked: Asked<'_>,
-    ) -> Result<(HeaderMap, Vec<u8>), Problem> {
+        asked: HubResponse<'_>,
+    ) -> Result<(HeaderMap, Vec<u8>), RequestError> {
         let mut response = self.get(url, &HeaderMap::new(), asked).await?;
         if response.status() != StatusCode::OK {
             return Err(HubError::answer(url, format!("the server answers {}", response.status())).into());

@@ -1,13 +1,13 @@
 //! Downloads one file: goes on where an earlier attempt ended, and lets no wrong byte through.
 
 use super::cache::CommitFolder;
-use super::client::{Asked, Problem};
+use super::client::{HubResponse, RequestError};
 use super::error::{HubError, shown};
 use super::listing::Entry;
-use super::partial::Partial;
+use super::partial::PartialDownload;
 use super::repository::Repository;
 use super::source::HubProgress;
-use super::wait::{Attempts, Failure};
+use super::wait::{Attempts, RetryableError};
 use reqwest::header::{
     CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_RANGE, RANGE,
 };
@@ -26,7 +26,7 @@ pub(super) struct Download<'a> {
 }
 
 /// How an attempt ended that no failure ended.
-enum End {
+enum DownloadEnd {
     /// The content ended, or every byte is there.
     Over,
     /// The content is another one.
@@ -37,13 +37,13 @@ impl Download<'_> {
     /// Downloads the file and puts it in its place.
     pub(super) async fn run(&self) -> Result<(), HubError> {
         let client = self.repository.client;
-        let mut partial = Partial::open(self.folder, self.entry, client.patience())?;
+        let mut partial = PartialDownload::open(self.folder, self.entry, client.patience())?;
         let mut attempts = Attempts::new(client.patience());
         let mut furthest = partial.length();
         let mut wrong = 0;
         loop {
             let end = match partial.is_whole() {
-                true => Ok(End::Over),
+                true => Ok(DownloadEnd::Over),
                 false => self.attempt(&mut partial).await,
             };
             // Bytes that were there before are no progress: a server that begins anew each time
@@ -53,22 +53,22 @@ impl Download<'_> {
                 attempts.progress();
             }
             let found = match end {
-                Ok(End::Over) if partial.is_whole() => match partial.wrong()? {
+                Ok(DownloadEnd::Over) if partial.is_whole() => match partial.wrong()? {
                     None => return partial.finish(&self.folder.file(&self.entry.path)?),
                     Some(found) => found.to_string(),
                 },
-                Ok(End::Over) => {
+                Ok(DownloadEnd::Over) => {
                     let reason =
                         format!("the content ended after {} of {} bytes", partial.length(), self.entry.bytes);
                     attempts.failed(self.failure(reason)?).await?;
                     continue;
                 }
-                Ok(End::Wrong(found)) => found,
-                Err(Problem::Passing(failure)) => {
+                Ok(DownloadEnd::Wrong(found)) => found,
+                Err(RequestError::Passing(failure)) => {
                     attempts.failed(failure).await?;
                     continue;
                 }
-                Err(Problem::Final(error)) => return Err(error),
+                Err(RequestError::Final(error)) => return Err(error),
             };
             wrong += 1;
             if wrong >= MAX_DIGEST_MISMATCHES {
@@ -90,16 +90,16 @@ impl Download<'_> {
         }
     }
 
-    fn failure(&self, reason: String) -> Result<Failure, HubError> {
+    fn failure(&self, reason: String) -> Result<RetryableError, HubError> {
         let url = self.repository.file(self.commit, &self.entry.path)?;
-        Ok(Failure { url: shown(&url), reason, retry_after: None })
+        Ok(RetryableError { url: shown(&url), reason, retry_after: None })
     }
 
     /// One request, from the first byte that is missing.
-    async fn attempt(&self, partial: &mut Partial<'_>) -> Result<End, Problem> {
+    async fn attempt(&self, partial: &mut PartialDownload<'_>) -> Result<DownloadEnd, RequestError> {
         let client = self.repository.client;
         let url = self.repository.file(self.commit, &self.entry.path)?;
-        let asked = Asked { path: Some(&self.entry.path), ..self.repository.asked };
+        let asked = HubResponse { path: Some(&self.entry.path), ..self.repository.asked };
         let mut response = client.get(&url, &range_headers(partial.length(), partial.etag()), asked).await?;
         self.check_commit(&response)?;
         if let Some(end) = begin(&response, partial, self.entry)? {
@@ -108,11 +108,11 @@ impl Download<'_> {
         partial.set_etag(strong_etag(response.headers()))?;
         while let Some(chunk) = client.chunk(&mut response).await? {
             if !partial.append(chunk.as_ref())? {
-                return Ok(End::Wrong("more bytes".to_owned()));
+                return Ok(DownloadEnd::Wrong("more bytes".to_owned()));
             }
             self.progress.file(&self.entry.path, partial.length(), Some(self.entry.bytes));
         }
-        Ok(End::Over)
+        Ok(DownloadEnd::Over)
     }
 
     /// The hub may not answer with the file of another commit.
@@ -129,10 +129,18 @@ impl Download<'_> {
 }
 
 /// Prepares what is there for what follows; says so when nothing will.
-fn begin(response: &Response, partial: &mut Partial<'_>, entry: &Entry) -> Result<Option<End>, Problem> {
+fn begin(
+    response: &Response,
+    partial: &mut PartialDownload<'_>,
+    entry: &Entry,
+) -> Result<Option<DownloadEnd>, RequestError> {
     let headers = response.headers();
     let again = |reason: &str| {
-        Problem::Passing(Failure { url: shown(response.url()), reason: reason.to_owned(), retry_after: None })
+        RequestError::Passing(RetryableError {
+            url: shown(response.url()),
+            reason: reason.to_owned(),
+            retry_after: None,
+        })
     };
     match response.status() {
         StatusCode::PARTIAL_CONTENT => {
@@ -157,7 +165,9 @@ fn begin(response: &Response, partial: &mut Partial<'_>, entry: &Entry) -> Resul
             partial.restart()?;
             let length = text(headers, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
             match length {
-                Some(length) if length != entry.bytes => Ok(Some(End::Wrong(format!("{length} bytes")))),
+                Some(length) if length != entry.bytes => {
+                    Ok(Some(DownloadEnd::Wrong(format!("{length} bytes"))))
+                }
                 _ => Ok(None),
             }
         }

@@ -1,14 +1,14 @@
 //! From what is asked for to checked files.
 
-use super::cache::{CommitFolder, DatasetFolder, Kept, Record};
-use super::client::{Asked, Client};
+use super::cache::{CachedFile, CommitFolder, DatasetFolder, Record};
+use super::client::{Client, HubResponse};
 use super::download::Download;
 use super::error::HubError;
 use super::paths::{RepositoryName, check_revision, is_commit};
 use super::repository::Repository;
 use super::select::select;
 use super::source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource};
-use super::wait::Patience;
+use super::wait::RetryPolicy;
 
 /// Has the files of a dataset or a model in the cache, downloading those that are missing.
 ///
@@ -26,7 +26,7 @@ pub fn fetch(
 ) -> Result<HubDataset, HubError> {
     let name = RepositoryName::parse(source.kind, &source.name)?;
     check_revision(&source.revision)?;
-    let patience = Patience { timings: source.timings, cancelled };
+    let patience = RetryPolicy { timings: source.timings, cancelled };
     patience.check()?;
     let folder = DatasetFolder::of(&source.cache, &source.endpoint, source.kind, &name);
     let fetch = Fetch { source, name, folder, progress, patience };
@@ -63,7 +63,7 @@ struct Fetch<'a> {
     name: RepositoryName,
     folder: DatasetFolder,
     progress: &'a dyn HubProgress,
-    patience: Patience<'a>,
+    patience: RetryPolicy<'a>,
 }
 
 impl Fetch<'_> {
@@ -87,11 +87,11 @@ impl Fetch<'_> {
         for entry in choice.entries {
             let path = gage_core::printable_line(&entry.path);
             match folder.check(entry, record.files.get(&entry.path), self.patience)? {
-                Kept::Good(file, _) => files.push(file),
-                Kept::Missing => {
+                CachedFile::Good(file, _) => files.push(file),
+                CachedFile::Missing => {
                     return Err(missing(format!("'{path}' of {noun} '{name}' is not in the cache")));
                 }
-                Kept::Wrong(reason) => {
+                CachedFile::Wrong(reason) => {
                     return Err(missing(format!(
                         "'{path}' of {noun} '{name}' is damaged in the cache ({reason})"
                     )));
@@ -109,7 +109,7 @@ impl Fetch<'_> {
     async fn online(&self) -> Result<HubDataset, HubError> {
         let HubSource { name, revision, endpoint, token, .. } = self.source;
         let client = Client::new(endpoint, token.as_ref(), self.patience)?;
-        let asked = Asked { kind: self.source.kind, name, revision, path: None };
+        let asked = HubResponse { kind: self.source.kind, name, revision, path: None };
         let repository = Repository { client: &client, kind: self.source.kind, name: &self.name, asked };
         let commit = repository.commit().await.map_err(|error| self.hint(error))?;
         if is_commit(revision) && *revision != commit {
@@ -145,21 +145,21 @@ impl Fetch<'_> {
         for entry in choice.entries {
             self.patience.check()?;
             let mut kept = folder.check(entry, stamps.get(&entry.path), self.patience)?;
-            if let Kept::Wrong(reason) = &kept {
+            if let CachedFile::Wrong(reason) = &kept {
                 let path = gage_core::printable_line(&entry.path);
                 tracing::warn!("'{path}' is damaged in the cache ({reason}); it is downloaded anew");
             }
-            if !matches!(kept, Kept::Good(..)) {
+            if !matches!(kept, CachedFile::Good(..)) {
                 let progress = self.progress;
                 Download { repository, folder, commit, entry, progress }.run().await?;
                 kept = folder.check(entry, None, self.patience)?;
             }
             match kept {
-                Kept::Good(file, stamp) => {
+                CachedFile::Good(file, stamp) => {
                     stamps.insert(entry.path.clone(), stamp);
                     files.push(file);
                 }
-                Kept::Missing | Kept::Wrong(_) => {
+                CachedFile::Missing | CachedFile::Wrong(_) => {
                     let path = folder.file(&entry.path)?;
                     let changed = std::io::Error::other("another program changed it meanwhile");
                     return Err(HubError::cache("keep", &path)(changed));

@@ -19,7 +19,7 @@ pub(super) const DEFAULT_SUBSET: &str = "default";
 
 /// Where a path belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place<'a> {
+pub(super) struct NamedSplit<'a> {
     /// The subset; [`DEFAULT_SUBSET`] for none.
     pub(super) subset: String,
     /// The split. A name that holds the words of two is told twice.
@@ -36,14 +36,14 @@ pub(super) fn canonical(word: &str) -> &str {
 
 /// The places of all paths that lie in a folder and may be data. Where none of a subset tells its
 /// split, all are `train`.
-pub(super) fn places<'a>(paths: impl Iterator<Item = &'a str>, folder: Option<&str>) -> Vec<Place<'a>> {
-    let mut places: Vec<Place<'a>> = paths
+pub(super) fn places<'a>(paths: impl Iterator<Item = &'a str>, folder: Option<&str>) -> Vec<NamedSplit<'a>> {
+    let mut places: Vec<NamedSplit<'a>> = paths
         .filter_map(|path| {
             let within = match folder {
                 Some(folder) => path.strip_prefix(folder)?.strip_prefix('/')?,
                 None => path,
             };
-            is_ordinary(within).then(|| Place { subset: subset(within), splits: splits(within), path })
+            is_ordinary(within).then(|| NamedSplit { subset: subset(within), splits: splits(within), path })
         })
         .collect();
     let told: std::collections::HashSet<String> =

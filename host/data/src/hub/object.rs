@@ -59,16 +59,16 @@ impl TryFrom<String> for ObjectId {
 }
 
 /// Both digests of a content, taken as it comes.
-pub(super) struct Hashes {
+pub(super) struct ContentHashes {
     size: u64,
     large: Sha256,
     git: Sha1,
 }
 
-impl Hashes {
+impl ContentHashes {
     /// Those of nothing yet. The size belongs to the digest of git, and so has to be known before.
-    pub(super) fn new(size: u64) -> Hashes {
-        Hashes { size, large: Sha256::new(), git: Sha1::new().chain_update(format!("blob {size}\0")) }
+    pub(super) fn new(size: u64) -> ContentHashes {
+        ContentHashes { size, large: Sha256::new(), git: Sha1::new().chain_update(format!("blob {size}\0")) }
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
@@ -78,7 +78,7 @@ impl Hashes {
 
     /// The SHA-256, and the id of the same kind as an expected one. Begins anew.
     pub(super) fn take(&mut self, expected: &ObjectId) -> Result<(Digest, ObjectId), String> {
-        let done = std::mem::replace(self, Hashes::new(self.size));
+        let done = std::mem::replace(self, ContentHashes::new(self.size));
         let digest: Digest = hex(&done.large.finalize()).parse()?;
         let found = match expected {
             ObjectId::Large(_) => ObjectId::Large(digest),
@@ -104,7 +104,7 @@ mod tests {
     fn digests_are_those_of_git_and_of_sha256() {
         // What `git hash-object` says of `hello` and a line break.
         let git = ObjectId::git("ce013625030ba8dba906f756967f9e9ca394464a").expect("an id");
-        let mut hashes = Hashes::new(6);
+        let mut hashes = ContentHashes::new(6);
         hashes.update(b"hel");
         hashes.update(b"lo\n");
         let (digest, found) = hashes.take(&git).expect("digests");

@@ -6,8 +6,8 @@
 use super::cache::{CommitFolder, hash_all, make_folder, sync_folder, write_whole};
 use super::error::HubError;
 use super::listing::Entry;
-use super::object::{Hashes, ObjectId};
-use super::wait::Patience;
+use super::object::{ContentHashes, ObjectId};
+use super::wait::RetryPolicy;
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -15,18 +15,18 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A file that is being downloaded.
-pub(super) struct Partial<'a> {
+pub(super) struct PartialDownload<'a> {
     entry: &'a Entry,
     file: File,
     path: PathBuf,
     about_path: PathBuf,
-    about: About,
+    about: PartialMetadata,
     length: u64,
-    hashes: Hashes,
+    hashes: ContentHashes,
 }
 
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-struct About {
+struct PartialMetadata {
     path: String,
     bytes: u64,
     oid: ObjectId,
@@ -34,21 +34,27 @@ struct About {
     etag: Option<String>,
 }
 
-impl<'a> Partial<'a> {
+impl<'a> PartialDownload<'a> {
     /// Goes on with what an interrupted download left, or begins anew.
     pub(super) fn open(
         folder: &CommitFolder,
         entry: &'a Entry,
-        patience: Patience<'_>,
-    ) -> Result<Partial<'a>, HubError> {
+        patience: RetryPolicy<'_>,
+    ) -> Result<PartialDownload<'a>, HubError> {
         let folder = folder.partial()?;
         let name = Digest::of_bytes(entry.path.as_bytes()).hex();
         let path = folder.join(&name);
         let about_path = folder.join(format!("{name}.json"));
-        let fresh =
-            About { path: entry.path.clone(), bytes: entry.bytes, oid: entry.oid.clone(), etag: None };
-        let known = fs::read(&about_path).ok().and_then(|bytes| serde_json::from_slice::<About>(&bytes).ok());
-        let known = known.filter(|known| About { etag: None, ..known.clone() } == fresh);
+        let fresh = PartialMetadata {
+            path: entry.path.clone(),
+            bytes: entry.bytes,
+            oid: entry.oid.clone(),
+            etag: None,
+        };
+        let known = fs::read(&about_path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<PartialMetadata>(&bytes).ok());
+        let known = known.filter(|known| PartialMetadata { etag: None, ..known.clone() } == fresh);
         if known.is_none() {
             // What it was begun for is written before its first byte.
             remove(&path)?;
@@ -61,9 +67,9 @@ impl<'a> Partial<'a> {
             .write(true)
             .open(&path)
             .map_err(HubError::cache("open", &path))?;
-        let hashes = Hashes::new(entry.bytes);
+        let hashes = ContentHashes::new(entry.bytes);
         let about = known.unwrap_or(fresh);
-        let mut partial = Partial { entry, file, path, about_path, about, length: 0, hashes };
+        let mut partial = PartialDownload { entry, file, path, about_path, about, length: 0, hashes };
         partial.length = hash_all(&mut partial.file, &mut partial.hashes, &partial.path, patience)?;
         if partial.length > entry.bytes {
             partial.restart()?;
@@ -98,7 +104,7 @@ impl<'a> Partial<'a> {
     /// Throws away what is there.
     pub(super) fn restart(&mut self) -> Result<(), HubError> {
         self.length = 0;
-        self.hashes = Hashes::new(self.entry.bytes);
+        self.hashes = ContentHashes::new(self.entry.bytes);
         let restarted = self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0)));
         restarted.map(drop).map_err(HubError::cache("empty", &self.path))?;
         self.set_etag(None)
@@ -144,7 +150,7 @@ impl<'a> Partial<'a> {
     }
 }
 
-fn write_about(path: &Path, about: &About) -> Result<(), HubError> {
+fn write_about(path: &Path, about: &PartialMetadata) -> Result<(), HubError> {
     let bytes =
         serde_json::to_vec(about).map_err(|error| HubError::cache("write", path)(io::Error::from(error)))?;
     write_whole(path, &bytes)

@@ -1,10 +1,10 @@
 //! What the hub says of a dataset: its commit, its files and its card.
 
 use super::card;
-use super::client::{Asked, Client};
+use super::client::{Client, HubResponse};
 use super::error::HubError;
 use super::listing::{Entry, Listing};
-use super::object::{Hashes, ObjectId};
+use super::object::{ContentHashes, ObjectId};
 use super::paths::{self, RepositoryName};
 use super::source::HubKind;
 use reqwest::header::{HeaderMap, LINK};
@@ -30,7 +30,7 @@ pub(super) struct Repository<'a> {
     pub(super) kind: HubKind,
     pub(super) name: &'a RepositoryName,
     /// The name as messages show it.
-    pub(super) asked: Asked<'a>,
+    pub(super) asked: HubResponse<'a>,
 }
 
 #[derive(Deserialize)]
@@ -133,9 +133,9 @@ impl<'a> Repository<'a> {
             return Err(HubError::Choice { key: "hub_id", message });
         }
         let url = self.file(commit, &entry.path)?;
-        let asked = Asked { path: Some(&entry.path), ..self.asked };
+        let asked = HubResponse { path: Some(&entry.path), ..self.asked };
         let (_, bytes) = self.client.whole(&url, MAX_CARD_BYTES as usize, asked).await?;
-        let mut hashes = Hashes::new(entry.bytes);
+        let mut hashes = ContentHashes::new(entry.bytes);
         hashes.update(&bytes);
         let (_, found) = hashes.take(&entry.oid).map_err(|reason| HubError::answer(&url, reason))?;
         if found != entry.oid {

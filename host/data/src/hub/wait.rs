@@ -11,12 +11,12 @@ const SLICE: Duration = Duration::from_millis(50);
 
 /// How long to wait, and whether to go on at all.
 #[derive(Clone, Copy)]
-pub(super) struct Patience<'a> {
+pub(super) struct RetryPolicy<'a> {
     pub(super) timings: HubTimings,
     pub(super) cancelled: &'a dyn Fn() -> bool,
 }
 
-impl Patience<'_> {
+impl RetryPolicy<'_> {
     /// # Errors
     /// When it was cancelled.
     pub(super) fn check(&self) -> Result<(), HubError> {
@@ -53,7 +53,7 @@ impl Patience<'_> {
 
 /// A failure that may pass.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct RetryableError {
     /// What was asked for, without its query.
     pub(super) url: String,
     /// What happened.
@@ -64,12 +64,12 @@ pub(super) struct Failure {
 
 /// Counts the failures since the last progress.
 pub(super) struct Attempts<'a> {
-    patience: Patience<'a>,
+    patience: RetryPolicy<'a>,
     failed: u32,
 }
 
 impl<'a> Attempts<'a> {
-    pub(super) fn new(patience: Patience<'a>) -> Attempts<'a> {
+    pub(super) fn new(patience: RetryPolicy<'a>) -> Attempts<'a> {
         Attempts { patience, failed: 0 }
     }
 
@@ -82,16 +82,16 @@ impl<'a> Attempts<'a> {
     ///
     /// # Errors
     /// When there were enough attempts, the server asks for a longer wait than the longest, or it was cancelled.
-    pub(super) async fn failed(&mut self, failure: Failure) -> Result<(), HubError> {
+    pub(super) async fn failed(&mut self, failure: RetryableError) -> Result<(), HubError> {
         let timings = self.patience.timings;
         self.failed += 1;
-        // Asked sooner, it would say the same again.
+        // HubResponse sooner, it would say the same again.
         if let Some(asked) = failure.retry_after.filter(|asked| *asked > timings.longest_wait) {
-            let Failure { url, reason, .. } = failure;
+            let RetryableError { url, reason, .. } = failure;
             return Err(HubError::Busy { url, reason, asked, longest: timings.longest_wait });
         }
         if self.failed >= timings.attempts {
-            let Failure { url, reason, .. } = failure;
+            let RetryableError { url, reason, .. } = failure;
             return Err(HubError::Unreachable { url, reason, attempts: self.failed });
         }
         let doubled = timings.first_wait.saturating_mul(1 << (self.failed - 1).min(16));

@@ -12,12 +12,12 @@
 
 use super::HubError;
 use super::cache::{CommitFolder, write_whole};
-use super::client::{Asked, Client, Problem};
+use super::client::{Client, HubResponse, RequestError};
 use super::download::{content_range, range_headers, strong_etag, text};
 use super::error::shown;
 use super::fetch::runtime;
 use super::source::{HubKind, HubProgress, HubTimings};
-use super::wait::{Attempts, Failure, Patience};
+use super::wait::{Attempts, RetryPolicy, RetryableError};
 use gage_core::Digest;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, LAST_MODIFIED};
 use reqwest::{Response, StatusCode};
@@ -54,7 +54,7 @@ pub struct FetchedFile {
 
 /// What is recorded of a file that was fetched.
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct UrlRecord {
     address: String,
     name: String,
     bytes: u64,
@@ -63,7 +63,7 @@ struct Record {
 
 /// Of which file a part is, as the server told it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Part {
+struct UrlPart {
     /// A strong entity tag, or else the time of the last change: what `If-Range` takes.
     validator: Option<String>,
     total: Option<u64>,
@@ -103,7 +103,7 @@ impl WebModel {
         progress: &dyn HubProgress,
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<FetchedFile, HubError> {
-        let patience = Patience { timings, cancelled: is_cancelled };
+        let patience = RetryPolicy { timings, cancelled: is_cancelled };
         let key = Digest::of_bytes(self.url.as_str().as_bytes()).hex();
         let folder = cache.join("models").join("web").join(key);
         let kept = self.kept(&folder)?;
@@ -121,7 +121,7 @@ impl WebModel {
             _ => {}
         }
         let runtime = runtime()?;
-        let web = Web { url: &self.url, wanted, folder, progress, patience };
+        let web = UrlClient { url: &self.url, wanted, folder, progress, patience };
         let fetched = runtime.block_on(web.run(self));
         runtime.shutdown_background();
         fetched
@@ -129,7 +129,7 @@ impl WebModel {
 
     /// What lies in the cache, whole and as it was recorded.
     fn kept(&self, folder: &Path) -> Result<Option<FetchedFile>, HubError> {
-        let Some(Record { address, name, bytes, digest }) = read_json(&folder.join("file.json")) else {
+        let Some(UrlRecord { address, name, bytes, digest }) = read_json(&folder.join("file.json")) else {
             return Ok(None);
         };
         let local = folder.join(&name);
@@ -158,15 +158,15 @@ impl WebModel {
 }
 
 /// One download.
-struct Web<'a> {
+struct UrlClient<'a> {
     url: &'a Url,
     wanted: Option<Digest>,
     folder: PathBuf,
     progress: &'a dyn HubProgress,
-    patience: Patience<'a>,
+    patience: RetryPolicy<'a>,
 }
 
-impl Web<'_> {
+impl UrlClient<'_> {
     async fn run(&self, model: &WebModel) -> Result<FetchedFile, HubError> {
         let commit_folder = CommitFolder::at(self.folder.clone());
         let _lock = commit_folder.lock(self.patience).await?;
@@ -181,7 +181,7 @@ impl Web<'_> {
         let about = self.folder.join("partial.json");
         let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
         let mut file = opened.map_err(HubError::cache("open", &path))?;
-        let mut part: Part = read_json(&about).unwrap_or_default();
+        let mut part: UrlPart = read_json(&about).unwrap_or_default();
         let mut attempts = Attempts::new(self.patience);
         let mut furthest = 0;
         loop {
@@ -196,10 +196,12 @@ impl Web<'_> {
                 Ok(()) => {
                     let total = part.total.unwrap_or_default();
                     let reason = format!("the content ended after {length} of {total} bytes");
-                    attempts.failed(Failure { url: shown(self.url), reason, retry_after: None }).await?;
+                    attempts
+                        .failed(RetryableError { url: shown(self.url), reason, retry_after: None })
+                        .await?;
                 }
-                Err(Problem::Passing(failure)) => attempts.failed(failure).await?,
-                Err(Problem::Final(error)) => return Err(self.plain(error)),
+                Err(RequestError::Passing(failure)) => attempts.failed(failure).await?,
+                Err(RequestError::Final(error)) => return Err(self.plain(error)),
             }
         }
         let fetched = self.check(&mut file, &path);
@@ -216,7 +218,7 @@ impl Web<'_> {
         file.sync_all()
             .and_then(|()| fs::rename(&path, &local))
             .map_err(HubError::cache("put in place", &local))?;
-        let record = Record { address: shown(self.url), name, bytes, digest };
+        let record = UrlRecord { address: shown(self.url), name, bytes, digest };
         write_json(&self.folder.join("file.json"), &record)?;
         let _ = fs::remove_file(&about);
         Ok(FetchedFile { address: record.address, local, bytes, digest, was_there: false })
@@ -228,17 +230,18 @@ impl Web<'_> {
         client: &Client<'_>,
         file: &mut File,
         path: &Path,
-        part: &mut Part,
+        part: &mut UrlPart,
         about: &Path,
         model: &WebModel,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), RequestError> {
         let end = file.seek(SeekFrom::End(0)).map_err(HubError::cache("read", path))?;
         // A digest that is wanted tells afterwards whether the parts belong together.
         let may_go_on = part.validator.is_some() || self.wanted.is_some();
         let from = if may_go_on { end } else { 0 };
         let headers = range_headers(from, part.validator.as_deref());
         let shown_url = shown(self.url);
-        let asked = Asked { kind: HubKind::Model, name: &shown_url, revision: "", path: Some(&shown_url) };
+        let asked =
+            HubResponse { kind: HubKind::Model, name: &shown_url, revision: "", path: Some(&shown_url) };
         let mut response = client.get(self.url, &headers, asked).await?;
         let sent = text(response.headers(), CONTENT_RANGE);
         let range = sent.and_then(content_range);
@@ -275,7 +278,7 @@ impl Web<'_> {
             true => range.and_then(|(_, total)| total).or(part.total),
             false => length,
         };
-        let now = Part { validator: validator(&response), total };
+        let now = UrlPart { validator: validator(&response), total };
         if *part != now {
             write_json(about, &now)?;
             *part = now;
@@ -296,14 +299,18 @@ impl Web<'_> {
         &self,
         file: &mut File,
         path: &Path,
-        part: &mut Part,
+        part: &mut UrlPart,
         about: &Path,
         reason: &str,
-    ) -> Result<Problem, HubError> {
+    ) -> Result<RequestError, HubError> {
         file.set_len(0).and_then(|()| file.rewind()).map_err(HubError::cache("empty", path))?;
-        *part = Part::default();
+        *part = UrlPart::default();
         write_json(about, part)?;
-        Ok(Problem::Passing(Failure { url: shown(self.url), reason: reason.to_owned(), retry_after: None }))
+        Ok(RequestError::Passing(RetryableError {
+            url: shown(self.url),
+            reason: reason.to_owned(),
+            retry_after: None,
+        }))
     }
 
     /// The size and the digest of a whole file, where it is what it should be.

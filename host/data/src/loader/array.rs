@@ -3,9 +3,9 @@
 mod scan;
 
 use super::input::{BYTE_ORDER_MARK, Input};
-use super::{Content, Fault, Loader, MAX_ROW_BYTES, Position, Record};
-use crate::row::Place;
-use scan::{Scan, Status};
+use super::{Content, Loader, LoaderError, MAX_ROW_BYTES, Position, Record};
+use crate::row::RowPosition;
+use scan::{ScanStatus, ValueScanner};
 
 const IS_LINES: &str = "this is JSON Lines; use loader: jsonl";
 /// How many keys a message names.
@@ -17,7 +17,7 @@ pub(crate) struct Array {
     input: Input,
     /// The path to the array, if it is not the whole file.
     records: Option<String>,
-    state: State,
+    state: ArrayState,
     /// Where the next byte stands.
     at: Position,
     element: u64,
@@ -26,14 +26,14 @@ pub(crate) struct Array {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum ArrayState {
     Outside,
     Inside,
     Over,
 }
 
 /// What lies at a path.
-enum Found {
+enum ArrayElement {
     Array,
     Nothing,
 }
@@ -41,46 +41,46 @@ enum Found {
 impl Array {
     pub(crate) fn new(input: Input, records: Option<String>) -> Array {
         let at = Position { line: 1, column: 1 };
-        Array { input, records, state: State::Outside, at, element: 0, around: 0 }
+        Array { input, records, state: ArrayState::Outside, at, element: 0, around: 0 }
     }
 
     /// Goes to the first element of the array.
-    fn enter(&mut self) -> Result<State, Fault> {
+    fn enter(&mut self) -> Result<ArrayState, LoaderError> {
         if self.input.chunk()?.starts_with(BYTE_ORDER_MARK) {
             self.input.consume(BYTE_ORDER_MARK.len());
         }
         let first = self.peek()?;
         match (first, self.records.clone()) {
-            (None, _) => Ok(State::Over),
+            (None, _) => Ok(ArrayState::Over),
             (Some(b'['), None) => {
                 self.step();
-                Ok(State::Inside)
+                Ok(ArrayState::Inside)
             }
-            (Some(b'['), Some(records)) => Err(Fault::Unsuited(format!(
+            (Some(b'['), Some(records)) => Err(LoaderError::Unsuited(format!(
                 "the file is an array itself; leave out 'records', which is '{records}'"
             ))),
             (Some(b'{'), records) => self.enter_object(records.as_deref()),
             (Some(byte), _) => {
                 let message = format!("the file begins with '{}', not with '['", byte.escape_ascii());
-                Err(Fault::Unsuited(format!("{message}; loader json reads an array of objects")))
+                Err(LoaderError::Unsuited(format!("{message}; loader json reads an array of objects")))
             }
         }
     }
 
-    fn enter_object(&mut self, records: Option<&str>) -> Result<State, Fault> {
+    fn enter_object(&mut self, records: Option<&str>) -> Result<ArrayState, LoaderError> {
         let mut keys = Vec::new();
         self.step();
-        if let Found::Array = self.seek(records, "", &mut keys, 1)? {
-            return Ok(State::Inside);
+        if let ArrayElement::Array = self.seek(records, "", &mut keys, 1)? {
+            return Ok(ArrayState::Inside);
         }
         if self.peek()?.is_some() {
-            return Err(Fault::Unsuited(IS_LINES.to_owned()));
+            return Err(LoaderError::Unsuited(IS_LINES.to_owned()));
         }
         let keys = match keys.is_empty() {
             true => "there is none".to_owned(),
             false => format!("arrays are at: {}", keys.join(", ")),
         };
-        Err(Fault::Unsuited(match records {
+        Err(LoaderError::Unsuited(match records {
             Some(records) => format!(
                 "the object has no array at '{records}', which 'records' says (names of objects between dots, no \
                  indexes of lists); {keys}"
@@ -100,7 +100,7 @@ impl Array {
         before: &str,
         keys: &mut Vec<String>,
         depth: usize,
-    ) -> Result<Found, Fault> {
+    ) -> Result<ArrayElement, LoaderError> {
         while let Some(key) = self.key()? {
             let value = self.peek()?;
             let rest = path.and_then(|path| path.strip_prefix(key.as_str()));
@@ -108,13 +108,13 @@ impl Array {
                 (Some(""), Some(b'[')) => {
                     self.step();
                     self.around = depth;
-                    return Ok(Found::Array);
+                    return Ok(ArrayElement::Array);
                 }
                 (Some(rest), Some(b'{')) if rest.starts_with('.') => {
                     self.step();
                     let within = format!("{before}{key}.");
-                    if let Found::Array = self.seek(rest.get(1..), &within, keys, depth + 1)? {
-                        return Ok(Found::Array);
+                    if let ArrayElement::Array = self.seek(rest.get(1..), &within, keys, depth + 1)? {
+                        return Ok(ArrayElement::Array);
                     }
                 }
                 // Arrays within others are found for the message alone.
@@ -131,11 +131,11 @@ impl Array {
             }
             self.separator()?;
         }
-        Ok(Found::Nothing)
+        Ok(ArrayElement::Nothing)
     }
 
     /// The next key of an object, up to behind its colon; `None` behind the object's end.
-    fn key(&mut self) -> Result<Option<String>, Fault> {
+    fn key(&mut self) -> Result<Option<String>, LoaderError> {
         match self.peek()? {
             Some(b'}') => {
                 self.step();
@@ -149,7 +149,7 @@ impl Array {
         let key = serde_json::from_slice(&bytes).map_err(|error| {
             let what = error.to_string();
             let what = what.split(" at line ").next().unwrap_or_default();
-            Fault::Damaged(format!("the key at {begin} is broken: {what}"))
+            LoaderError::Damaged(format!("the key at {begin} is broken: {what}"))
         })?;
         match self.peek()? {
             Some(b':') => self.step(),
@@ -159,7 +159,7 @@ impl Array {
     }
 
     /// Goes behind the comma between two values of an object; stays before its end.
-    fn separator(&mut self) -> Result<(), Fault> {
+    fn separator(&mut self) -> Result<(), LoaderError> {
         match self.peek()? {
             Some(b'}') => Ok(()),
             Some(b',') => {
@@ -174,7 +174,7 @@ impl Array {
     }
 
     /// Behind the array: nothing but the rest of the objects around it may follow.
-    fn leave(&mut self) -> Result<(), Fault> {
+    fn leave(&mut self) -> Result<(), LoaderError> {
         while self.around > 0 {
             self.around -= 1;
             self.separator()?;
@@ -186,27 +186,27 @@ impl Array {
         match self.peek()? {
             None => Ok(()),
             Some(_) => {
-                Err(Fault::Damaged(format!("more follows behind the end of the array, at {}", self.at)))
+                Err(LoaderError::Damaged(format!("more follows behind the end of the array, at {}", self.at)))
             }
         }
     }
 
     /// Reads the value that is next, keeping at most [`MAX_ROW_BYTES`] of it.
-    fn value(&mut self, mut kept: Option<&mut Vec<u8>>) -> Result<(), Fault> {
+    fn value(&mut self, mut kept: Option<&mut Vec<u8>>) -> Result<(), LoaderError> {
         let next = self.peek()?;
         if matches!(next, None | Some(b',' | b']' | b'}' | b':')) {
             return Err(self.unexpected("a value", next));
         }
         let first = self.at;
-        let mut scan = Scan::default();
+        let mut scan = ValueScanner::default();
         loop {
             let chunk = self.input.chunk()?;
             if chunk.is_empty() {
                 return match scan.is_scalar() {
                     true => Ok(()),
-                    false => {
-                        Err(Fault::Damaged(format!("the file ends inside a value that begins at {first}")))
-                    }
+                    false => Err(LoaderError::Damaged(format!(
+                        "the file ends inside a value that begins at {first}"
+                    ))),
                 };
             }
             let (length, status) = scan.feed(chunk);
@@ -217,14 +217,14 @@ impl Array {
             }
             self.at.pass(part);
             self.input.consume(length);
-            if status == Status::Over {
+            if status == ScanStatus::Over {
                 return Ok(());
             }
         }
     }
 
     /// The next byte that is no blank.
-    fn peek(&mut self) -> Result<Option<u8>, Fault> {
+    fn peek(&mut self) -> Result<Option<u8>, LoaderError> {
         loop {
             let chunk = self.input.chunk()?;
             let length = chunk.len();
@@ -246,8 +246,8 @@ impl Array {
         self.input.consume(1);
     }
 
-    fn unexpected(&self, expected: &str, found: Option<u8>) -> Fault {
-        Fault::Damaged(match found {
+    fn unexpected(&self, expected: &str, found: Option<u8>) -> LoaderError {
+        LoaderError::Damaged(match found {
             Some(byte) => {
                 format!("expected {expected} at {}, found '{}'", self.at, byte.escape_ascii())
             }
@@ -257,17 +257,17 @@ impl Array {
 }
 
 impl Loader for Array {
-    fn next(&mut self) -> Result<Option<Record>, Fault> {
-        if self.state == State::Outside {
+    fn next(&mut self) -> Result<Option<Record>, LoaderError> {
+        if self.state == ArrayState::Outside {
             self.state = self.enter()?;
         }
-        if self.state == State::Over {
+        if self.state == ArrayState::Over {
             return Ok(None);
         }
         let first = self.peek()?;
         if first == Some(b']') {
             self.step();
-            self.state = State::Over;
+            self.state = ArrayState::Over;
             self.leave()?;
             return Ok(None);
         }
@@ -281,7 +281,7 @@ impl Loader for Array {
         let (begin, mut bytes) = (self.at, Vec::new());
         self.value(Some(&mut bytes))?;
         self.element += 1;
-        let (place, begin) = (Place::Row(self.element), Some(begin));
+        let (place, begin) = (RowPosition::Row(self.element), Some(begin));
         Ok(Some(Record { place, begin, content: Content::Raw(bytes) }))
     }
 }

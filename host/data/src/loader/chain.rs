@@ -1,6 +1,6 @@
 //! Several files that count as one.
 
-use super::{Fault, Loader, Record, open};
+use super::{Loader, LoaderError, Record, open};
 use crate::row::DataError;
 use crate::source::{DataFile, Format, FormatOptions, RowSource};
 
@@ -85,10 +85,10 @@ impl Chain {
 }
 
 /// A fault with the name of its file, and how many rows of it were good.
-pub(crate) fn error(file: &DataFile, rows: u64, fault: Fault) -> DataError {
+pub(crate) fn error(file: &DataFile, rows: u64, fault: LoaderError) -> DataError {
     match fault {
-        Fault::Unreadable(source) => file.unreadable(source),
-        Fault::Damaged(message) => DataError::Damaged { file: file.named(), rows, message },
-        Fault::Unsuited(message) => DataError::Unsuited { file: file.named(), message },
+        LoaderError::Unreadable(source) => file.unreadable(source),
+        LoaderError::Damaged(message) => DataError::Damaged { file: file.named(), rows, message },
+        LoaderError::Unsuited(message) => DataError::Unsuited { file: file.named(), message },
     }
 }

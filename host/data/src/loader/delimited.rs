@@ -3,14 +3,14 @@
 mod fields;
 
 use super::input::{BYTE_ORDER_MARK, Input};
-use super::{Content, Fault, Loader, MAX_ROW_BYTES, Record};
-use crate::row::Place;
+use super::{Content, Loader, LoaderError, MAX_ROW_BYTES, Record};
+use crate::row::RowPosition;
 use crate::source::FormatOptions;
-use fields::Fields;
+use fields::FieldSplitter;
 
 pub(crate) struct Delimited {
     input: Input,
-    fields: Fields,
+    fields: FieldSplitter,
     /// The names of the columns, written as JSON keys with their colon.
     keys: Vec<String>,
     /// Names that were given, until the first record is known to be no header.
@@ -19,7 +19,7 @@ pub(crate) struct Delimited {
 }
 
 /// What belongs together, which is a line unless a quoted field goes on in the next.
-struct Lines {
+struct DelimitedLines {
     first: u64,
     bytes: Vec<u8>,
     problem: Option<String>,
@@ -27,15 +27,15 @@ struct Lines {
 
 impl Delimited {
     /// Reads the header, unless the columns are named.
-    pub(crate) fn open(input: Input, options: &FormatOptions, usual: u8) -> Result<Delimited, Fault> {
+    pub(crate) fn open(input: Input, options: &FormatOptions, usual: u8) -> Result<Delimited, LoaderError> {
         let delimiter = options.delimiter.unwrap_or(usual);
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r' | 0) {
             let message = "the delimiter must be an ASCII character, but no quote and no end of a line";
-            return Err(Fault::Unsuited(message.to_owned()));
+            return Err(LoaderError::Unsuited(message.to_owned()));
         }
         let mut delimited = Delimited {
             input,
-            fields: Fields::new(delimiter),
+            fields: FieldSplitter::new(delimiter),
             keys: Vec::new(),
             given: options.columns.clone(),
             line: 0,
@@ -51,9 +51,10 @@ impl Delimited {
     }
 
     /// The names in the first line; none if the file is empty.
-    fn header(&mut self) -> Result<Vec<String>, Fault> {
-        let Some(Lines { first, bytes, problem }) = self.read()? else { return Ok(Vec::new()) };
-        let unsuited = |message: String| Fault::Unsuited(format!("the header (line {first}) {message}"));
+    fn header(&mut self) -> Result<Vec<String>, LoaderError> {
+        let Some(DelimitedLines { first, bytes, problem }) = self.read()? else { return Ok(Vec::new()) };
+        let unsuited =
+            |message: String| LoaderError::Unsuited(format!("the header (line {first}) {message}"));
         if let Some(problem) = problem {
             return Err(unsuited(format!("is broken: {problem}")));
         }
@@ -66,7 +67,7 @@ impl Delimited {
 
     /// Reads on to the end of a record; `None` at the end of the file. Its fields are taken apart
     /// meanwhile. Empty lines are no records.
-    fn read(&mut self) -> Result<Option<Lines>, Fault> {
+    fn read(&mut self) -> Result<Option<DelimitedLines>, LoaderError> {
         let mut bytes = Vec::new();
         let mut is_skimmed;
         loop {
@@ -95,7 +96,7 @@ impl Delimited {
             is_skimmed = false;
             if self.line_of(&mut more, &mut is_skimmed)? == 0 {
                 let lines = self.line - first + 1;
-                return Err(Fault::Damaged(format!(
+                return Err(LoaderError::Damaged(format!(
                     "a quoted field that begins in line {first} does not end; it would take all {lines} lines up to \
                      the end of the file. Write a quote inside a quoted field twice"
                 )));
@@ -118,11 +119,11 @@ impl Delimited {
             }
             false => self.fields.problem().map(str::to_owned),
         };
-        Ok(Some(Lines { first, bytes, problem }))
+        Ok(Some(DelimitedLines { first, bytes, problem }))
     }
 
     /// Reads a line. Of one that is too long the fields are told no more than where they end.
-    fn line_of(&mut self, line: &mut Vec<u8>, is_skimmed: &mut bool) -> Result<u64, Fault> {
+    fn line_of(&mut self, line: &mut Vec<u8>, is_skimmed: &mut bool) -> Result<u64, LoaderError> {
         let Delimited { input, fields, .. } = self;
         input.read_line_with(line, |kept, beyond| {
             if !std::mem::replace(is_skimmed, true) {
@@ -133,7 +134,7 @@ impl Delimited {
     }
 
     /// Refuses a first record that names columns, where these are named already: it would be a row without a word.
-    fn check_first(&mut self, line: u64) -> Result<(), Fault> {
+    fn check_first(&mut self, line: u64) -> Result<(), LoaderError> {
         let Some(names) = self.given.take() else { return Ok(()) };
         let Ok(values) = self.fields.texts() else { return Ok(()) };
         let (mut same, mut other) = (0, 0);
@@ -142,7 +143,7 @@ impl Delimited {
             *count += 1;
         }
         match same > 0 && other == 0 {
-            true => Err(Fault::Unsuited(format!(
+            true => Err(LoaderError::Unsuited(format!(
                 "line {line} has the names that 'columns' gives: it is a header; leave out 'columns'"
             ))),
             false => Ok(()),
@@ -168,8 +169,8 @@ impl Delimited {
 }
 
 impl Loader for Delimited {
-    fn next(&mut self) -> Result<Option<Record>, Fault> {
-        let Some(Lines { first, mut bytes, problem }) = self.read()? else { return Ok(None) };
+    fn next(&mut self) -> Result<Option<Record>, LoaderError> {
+        let Some(DelimitedLines { first, mut bytes, problem }) = self.read()? else { return Ok(None) };
         self.check_first(first)?;
         let made = problem.map_or_else(|| self.object(), Err);
         let content = match made {
@@ -179,7 +180,7 @@ impl Loader for Delimited {
                 Content::Broken { message, bytes }
             }
         };
-        Ok(Some(Record { place: Place::Line(first), begin: None, content }))
+        Ok(Some(Record { place: RowPosition::Line(first), begin: None, content }))
     }
 }
 
@@ -197,7 +198,7 @@ fn with_index(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-fn check_names(names: &[String], is_given: bool) -> Result<(), Fault> {
+fn check_names(names: &[String], is_given: bool) -> Result<(), LoaderError> {
     let origin = if is_given { "the option 'columns'" } else { "the header" };
     let advice = if is_given {
         ""
@@ -208,10 +209,10 @@ fn check_names(names: &[String], is_given: bool) -> Result<(), Fault> {
     for (position, name) in names.iter().enumerate() {
         let column = position + 1;
         if name.is_empty() {
-            return Err(Fault::Unsuited(format!("column {column} of {origin} has no name{advice}")));
+            return Err(LoaderError::Unsuited(format!("column {column} of {origin} has no name{advice}")));
         }
         if !seen.insert(name.as_str()) {
-            return Err(Fault::Unsuited(format!(
+            return Err(LoaderError::Unsuited(format!(
                 "{origin} names the column '{name}' twice (column {column}){advice}"
             )));
         }

@@ -1,7 +1,7 @@
 //! Bytes of a text file, decompressed where it is compressed.
 
 use super::gzip::{Gzip, Trailing};
-use super::{Fault, Kind, MAX_ROW_BYTES};
+use super::{FileKind, LoaderError, MAX_ROW_BYTES};
 use crate::source::Format;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
@@ -24,28 +24,29 @@ pub(crate) struct Input {
 impl Input {
     /// Reads an opened file. Members of gzip and frames of zstd that follow one another are one
     /// text.
-    pub(crate) fn open(file: File, kind: Kind, format: Format) -> Result<Input, Fault> {
+    pub(crate) fn open(file: File, kind: FileKind, format: Format) -> Result<Input, LoaderError> {
         let plain = BufReader::with_capacity(BUFFER_BYTES, file);
         let (reader, packing): (Box<dyn BufRead + Send>, _) = match kind {
-            Kind::Gzip => {
+            FileKind::Gzip => {
                 (Box::new(BufReader::with_capacity(UNPACKED_BYTES, Gzip::new(plain))), Some("gzip"))
             }
-            Kind::Zstd => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(plain).map_err(Fault::Unreadable)?;
+            FileKind::Zstd => {
+                let decoder =
+                    zstd::stream::read::Decoder::with_buffer(plain).map_err(LoaderError::Unreadable)?;
                 (Box::new(BufReader::with_capacity(UNPACKED_BYTES, decoder)), Some("zstd"))
             }
             _ => (Box::new(plain), None),
         };
         let mut input = Input { reader, packing };
         if packing.is_some() {
-            Kind::of(input.chunk()?).check_unpacked(format)?;
+            FileKind::of(input.chunk()?).check_unpacked(format)?;
         }
         Ok(input)
     }
 
     /// What can be had without waiting; empty at the end of the text.
-    pub(crate) fn chunk(&mut self) -> Result<&[u8], Fault> {
-        // Asked twice, because the borrow of the first answer would last.
+    pub(crate) fn chunk(&mut self) -> Result<&[u8], LoaderError> {
+        // HubResponse twice, because the borrow of the first answer would last.
         loop {
             match self.reader.fill_buf() {
                 Ok(_) => break,
@@ -64,7 +65,7 @@ impl Input {
 
     /// Reads a line with its end, and returns how long it is; 0 at the end of the text. Of a
     /// longer line no more than [`MAX_ROW_BYTES`] are kept.
-    pub(crate) fn read_line(&mut self, line: &mut Vec<u8>) -> Result<u64, Fault> {
+    pub(crate) fn read_line(&mut self, line: &mut Vec<u8>) -> Result<u64, LoaderError> {
         self.read_line_with(line, |_, _| {})
     }
 
@@ -73,7 +74,7 @@ impl Input {
         &mut self,
         line: &mut Vec<u8>,
         mut beyond: impl FnMut(&[u8], &[u8]),
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, LoaderError> {
         let mut length = 0_u64;
         loop {
             let chunk = self.chunk()?;
@@ -94,31 +95,34 @@ impl Input {
     }
 
     /// Everything up to the end, at most `most` bytes.
-    pub(crate) fn read_all(&mut self, most: u64) -> Result<String, Fault> {
+    pub(crate) fn read_all(&mut self, most: u64) -> Result<String, LoaderError> {
         let mut bytes = Vec::new();
         let read = (&mut self.reader).take(most + 1).read_to_end(&mut bytes);
         read.map_err(|error| fault(self.packing, error))?;
         if bytes.len() as u64 > most {
-            return Err(Fault::Unsuited(format!("it is larger than {} MiB, unpacked", most >> 20)));
+            return Err(LoaderError::Unsuited(format!("it is larger than {} MiB, unpacked", most >> 20)));
         }
         let text = String::from_utf8(bytes).map_err(|error| {
-            Fault::Unsuited(format!("the text is not UTF-8 behind byte {}", error.utf8_error().valid_up_to()))
+            LoaderError::Unsuited(format!(
+                "the text is not UTF-8 behind byte {}",
+                error.utf8_error().valid_up_to()
+            ))
         })?;
         Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 }
 
 /// What the error of a reader means: the system's own are told apart from those of a stream.
-fn fault(packing: Option<&str>, error: std::io::Error) -> Fault {
+fn fault(packing: Option<&str>, error: std::io::Error) -> LoaderError {
     match packing {
         Some(packing) if error.raw_os_error().is_none() => match error.kind() {
             _ if error.get_ref().is_some_and(|inner| inner.is::<Trailing>()) => {
-                Fault::Damaged(error.to_string())
+                LoaderError::Damaged(error.to_string())
             }
-            ErrorKind::UnexpectedEof => Fault::Damaged(format!("the {packing} stream is cut off")),
-            _ => Fault::Damaged(format!("the {packing} stream is broken: {error}")),
+            ErrorKind::UnexpectedEof => LoaderError::Damaged(format!("the {packing} stream is cut off")),
+            _ => LoaderError::Damaged(format!("the {packing} stream is broken: {error}")),
         },
-        _ => Fault::Unreadable(error),
+        _ => LoaderError::Unreadable(error),
     }
 }
 

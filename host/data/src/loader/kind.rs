@@ -1,6 +1,6 @@
 //! What a file is, told by its first bytes.
 
-use super::Fault;
+use super::LoaderError;
 use crate::source::{DataFile, Format};
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -10,7 +10,7 @@ const HEAD_BYTES: u64 = 512;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     /// Perhaps text: nothing that is known by its first bytes.
     Plain,
     /// Compressed with gzip.
@@ -24,81 +24,81 @@ pub(crate) enum Kind {
 }
 
 /// Opens a file and looks at its first bytes.
-pub(crate) fn open(data: &DataFile) -> Result<(File, Kind), Fault> {
+pub(crate) fn open(data: &DataFile) -> Result<(File, FileKind), LoaderError> {
     // First, because opening a pipe waits for its other end.
-    let metadata = std::fs::metadata(&data.path).map_err(Fault::Unreadable)?;
+    let metadata = std::fs::metadata(&data.path).map_err(LoaderError::Unreadable)?;
     if metadata.is_dir() {
-        return Err(Fault::Unreadable(ErrorKind::IsADirectory.into()));
+        return Err(LoaderError::Unreadable(ErrorKind::IsADirectory.into()));
     }
     if !metadata.is_file() {
-        return Err(Fault::Unsuited(
+        return Err(LoaderError::Unsuited(
             "a pipe or device, not a file; write its data to a file first".to_owned(),
         ));
     }
-    let mut file = data.open().map_err(Fault::Unreadable)?;
+    let mut file = data.open().map_err(LoaderError::Unreadable)?;
     let mut head = Vec::new();
-    (&mut file).take(HEAD_BYTES).read_to_end(&mut head).map_err(Fault::Unreadable)?;
-    file.seek(SeekFrom::Start(0)).map_err(Fault::Unreadable)?;
-    Ok((file, Kind::of(&head)))
+    (&mut file).take(HEAD_BYTES).read_to_end(&mut head).map_err(LoaderError::Unreadable)?;
+    file.seek(SeekFrom::Start(0)).map_err(LoaderError::Unreadable)?;
+    Ok((file, FileKind::of(&head)))
 }
 
-impl Kind {
+impl FileKind {
     /// What begins with these bytes.
-    pub(crate) fn of(head: &[u8]) -> Kind {
+    pub(crate) fn of(head: &[u8]) -> FileKind {
         let begins = |magic: &[u8]| head.starts_with(magic);
         // Magic bytes that are letters could be the beginning of a text as well.
         let is_binary = head.iter().any(|byte| matches!(byte, 0..=8 | 14..=31));
         if begins(b"\x1f\x8b") {
-            Kind::Gzip
+            FileKind::Gzip
         } else if begins(b"\x28\xb5\x2f\xfd") || is_skippable_frame(head) {
-            Kind::Zstd
+            FileKind::Zstd
         } else if is_binary && begins(b"PAR1") {
-            Kind::Parquet
+            FileKind::Parquet
         } else if is_binary && begins(b"PARE") {
-            Kind::EncryptedParquet
+            FileKind::EncryptedParquet
         } else if head.get(257..262) == Some(b"ustar") {
-            Kind::Foreign("a tar archive", "unpack it and name the files in it")
+            FileKind::Foreign("a tar archive", "unpack it and name the files in it")
         } else if begins(b"PK\x03\x04") {
             zip(head)
         } else {
             let found = FOREIGN.iter().find(|(magic, is_text, ..)| (is_binary || !is_text) && begins(magic));
-            found.map_or(Kind::Plain, |(_, _, name, advice)| Kind::Foreign(name, advice))
+            found.map_or(FileKind::Plain, |(_, _, name, advice)| FileKind::Foreign(name, advice))
         }
     }
 
     /// Makes sure that a loader reads this.
-    pub(crate) fn check(self, format: Format) -> Result<(), Fault> {
+    pub(crate) fn check(self, format: Format) -> Result<(), LoaderError> {
         let message = match (self, format) {
-            (Kind::Foreign(name, advice), _) => format!("the file is {name}; {advice}"),
-            (Kind::EncryptedParquet, _) => "the Parquet file is encrypted; decrypt it first".to_owned(),
-            (Kind::Parquet, Format::Parquet) => return Ok(()),
-            (Kind::Parquet, _) => "the file is Parquet; use loader: parquet".to_owned(),
-            (Kind::Gzip | Kind::Zstd, Format::Parquet) => {
+            (FileKind::Foreign(name, advice), _) => format!("the file is {name}; {advice}"),
+            (FileKind::EncryptedParquet, _) => "the Parquet file is encrypted; decrypt it first".to_owned(),
+            (FileKind::Parquet, Format::Parquet) => return Ok(()),
+            (FileKind::Parquet, _) => "the file is Parquet; use loader: parquet".to_owned(),
+            (FileKind::Gzip | FileKind::Zstd, Format::Parquet) => {
                 "the file is compressed as a whole; decompress it if it is Parquet, or use loader: jsonl, json, \
                  csv or tsv, which read compressed text"
                     .to_owned()
             }
-            (Kind::Plain, Format::Parquet) => "the file is not Parquet, which begins with 'PAR1'; text is read by \
+            (FileKind::Plain, Format::Parquet) => "the file is not Parquet, which begins with 'PAR1'; text is read by \
                                                loader: jsonl, json, csv or tsv"
                 .to_owned(),
-            (Kind::Plain | Kind::Gzip | Kind::Zstd, _) => return Ok(()),
+            (FileKind::Plain | FileKind::Gzip | FileKind::Zstd, _) => return Ok(()),
         };
-        Err(Fault::Unsuited(message))
+        Err(LoaderError::Unsuited(message))
     }
 
     /// Makes sure that what was compressed is text.
-    pub(crate) fn check_unpacked(self, format: Format) -> Result<(), Fault> {
+    pub(crate) fn check_unpacked(self, format: Format) -> Result<(), LoaderError> {
         match self {
-            Kind::Plain => Ok(()),
-            Kind::Gzip | Kind::Zstd => {
-                Err(Fault::Unsuited("the file is compressed twice; decompress it".to_owned()))
+            FileKind::Plain => Ok(()),
+            FileKind::Gzip | FileKind::Zstd => {
+                Err(LoaderError::Unsuited("the file is compressed twice; decompress it".to_owned()))
             }
-            Kind::Parquet | Kind::EncryptedParquet => Err(Fault::Unsuited(
+            FileKind::Parquet | FileKind::EncryptedParquet => Err(LoaderError::Unsuited(
                 "the file is compressed Parquet; decompress it and use loader: parquet".to_owned(),
             )),
-            Kind::Foreign(..) => self.check(format).map_err(|fault| match fault {
-                Fault::Unsuited(message) => {
-                    Fault::Unsuited(message.replacen("the file is", "the file is, compressed,", 1))
+            FileKind::Foreign(..) => self.check(format).map_err(|fault| match fault {
+                LoaderError::Unsuited(message) => {
+                    LoaderError::Unsuited(message.replacen("the file is", "the file is, compressed,", 1))
                 }
                 other => other,
             }),
@@ -111,14 +111,14 @@ fn is_skippable_frame(head: &[u8]) -> bool {
     matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-fn zip(head: &[u8]) -> Kind {
+fn zip(head: &[u8]) -> FileKind {
     let name = head.get(30..).unwrap_or_default();
     let is_office = [&b"[Content_Types].xml"[..], b"_rels/", b"xl/", b"word/", b"docProps/"]
         .iter()
         .any(|begin| name.starts_with(begin));
     match is_office {
-        true => Kind::Foreign("an office document such as xlsx", "export it as CSV and use loader: csv"),
-        false => Kind::Foreign("a zip archive", "unpack it and name the files in it"),
+        true => FileKind::Foreign("an office document such as xlsx", "export it as CSV and use loader: csv"),
+        false => FileKind::Foreign("a zip archive", "unpack it and name the files in it"),
     }
 }
 
@@ -157,38 +157,41 @@ mod tests {
         let tar: Vec<u8> = [&[b'x'; 257][..], b"ustar\x0000"].concat();
         let xlsx = [&b"PK\x03\x04"[..], &[0; 26], b"[Content_Types].xml"].concat();
         for (head, expected) in [
-            (&b"{\"a\":1}\n"[..], Kind::Plain),
-            (b"", Kind::Plain),
-            (b"PAR1,PAR2\n1,2\n", Kind::Plain),
-            (b"ORC,BZh\n", Kind::Plain),
-            (b"\x1f\x8b\x08", Kind::Gzip),
-            (b"\x28\xb5\x2f\xfd\x00", Kind::Zstd),
-            (b"\x51\x2a\x4d\x18\x00", Kind::Zstd),
-            (b"PAR1\x15\x04", Kind::Parquet),
-            (b"PARE\x15\x04", Kind::EncryptedParquet),
-            (b"PK\x03\x04\x14\x00", Kind::Foreign("a zip archive", "unpack it and name the files in it")),
-            (&xlsx, Kind::Foreign("an office document such as xlsx", "export it as CSV and use loader: csv")),
-            (&tar, Kind::Foreign("a tar archive", "unpack it and name the files in it")),
-            (b"BZh91AY&SY\x00", Kind::Foreign("compressed with bzip2", DECOMPRESS)),
-            (b"\xff\xfe{\x00", Kind::Foreign("text in UTF-16", "convert it to UTF-8")),
+            (&b"{\"a\":1}\n"[..], FileKind::Plain),
+            (b"", FileKind::Plain),
+            (b"PAR1,PAR2\n1,2\n", FileKind::Plain),
+            (b"ORC,BZh\n", FileKind::Plain),
+            (b"\x1f\x8b\x08", FileKind::Gzip),
+            (b"\x28\xb5\x2f\xfd\x00", FileKind::Zstd),
+            (b"\x51\x2a\x4d\x18\x00", FileKind::Zstd),
+            (b"PAR1\x15\x04", FileKind::Parquet),
+            (b"PARE\x15\x04", FileKind::EncryptedParquet),
+            (b"PK\x03\x04\x14\x00", FileKind::Foreign("a zip archive", "unpack it and name the files in it")),
+            (
+                &xlsx,
+                FileKind::Foreign("an office document such as xlsx", "export it as CSV and use loader: csv"),
+            ),
+            (&tar, FileKind::Foreign("a tar archive", "unpack it and name the files in it")),
+            (b"BZh91AY&SY\x00", FileKind::Foreign("compressed with bzip2", DECOMPRESS)),
+            (b"\xff\xfe{\x00", FileKind::Foreign("text in UTF-16", "convert it to UTF-8")),
         ] {
-            assert_eq!(Kind::of(head), expected, "{head:?}");
+            assert_eq!(FileKind::of(head), expected, "{head:?}");
         }
     }
 
     #[test]
     fn what_contradicts_its_loader_is_named_with_the_loader_that_reads_it() {
         for (kind, format, expected) in [
-            (Kind::Parquet, Format::Jsonl, Some("use loader: parquet")),
-            (Kind::EncryptedParquet, Format::Parquet, Some("is encrypted")),
-            (Kind::Plain, Format::Parquet, Some("is not Parquet")),
-            (Kind::Gzip, Format::Parquet, Some("compressed as a whole")),
-            (Kind::Gzip, Format::Csv, None),
-            (Kind::Zstd, Format::Json, None),
-            (Kind::Parquet, Format::Parquet, None),
+            (FileKind::Parquet, Format::Jsonl, Some("use loader: parquet")),
+            (FileKind::EncryptedParquet, Format::Parquet, Some("is encrypted")),
+            (FileKind::Plain, Format::Parquet, Some("is not Parquet")),
+            (FileKind::Gzip, Format::Parquet, Some("compressed as a whole")),
+            (FileKind::Gzip, Format::Csv, None),
+            (FileKind::Zstd, Format::Json, None),
+            (FileKind::Parquet, Format::Parquet, None),
         ] {
             let message = match kind.check(format) {
-                Err(Fault::Unsuited(message)) => Some(message),
+                Err(LoaderError::Unsuited(message)) => Some(message),
                 _ => None,
             };
             let is_expected = match (&message, expected) {

@@ -1,8 +1,8 @@
 //! The `jsonl` loader: one JSON object a line. Blank lines are no rows.
 
 use super::input::{BYTE_ORDER_MARK, Input, is_blank};
-use super::{Content, Fault, Loader, MAX_ROW_BYTES, Record};
-use crate::row::Place;
+use super::{Content, Loader, LoaderError, MAX_ROW_BYTES, Record};
+use crate::row::RowPosition;
 
 pub(crate) struct Lines {
     input: Input,
@@ -16,7 +16,7 @@ impl Lines {
 }
 
 impl Loader for Lines {
-    fn next(&mut self) -> Result<Option<Record>, Fault> {
+    fn next(&mut self) -> Result<Option<Record>, LoaderError> {
         loop {
             let mut bytes = Vec::new();
             if self.input.read_line(&mut bytes)? == 0 {
@@ -39,5 +39,5 @@ pub(crate) fn record(line: u64, mut bytes: Vec<u8>) -> Record {
     if bytes.len() < MAX_ROW_BYTES {
         bytes.truncate(bytes.trim_ascii_end().len());
     }
-    Record { place: Place::Line(line), begin: None, content: Content::Raw(bytes) }
+    Record { place: RowPosition::Line(line), begin: None, content: Content::Raw(bytes) }
 }

@@ -13,11 +13,11 @@ mod media;
 mod page;
 mod shape;
 
-use super::{Content, Fault, Loader, MAX_ROW_BYTES, Record};
-use crate::row::Place;
+use super::{Content, Loader, LoaderError, MAX_ROW_BYTES, Record};
+use crate::row::RowPosition;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use assemble::{Broken, assemble};
+use assemble::{AssemblyError, assemble};
 use column::Column;
 use shape::Shape;
 use std::fs::File;
@@ -38,9 +38,9 @@ pub(crate) struct Parquet {
 
 impl Parquet {
     /// Reads what the end of the file says of its rows.
-    pub(crate) fn open(mut file: File) -> Result<Parquet, Fault> {
+    pub(crate) fn open(mut file: File) -> Result<Parquet, LoaderError> {
         check_end(&mut file)?;
-        let same = file.try_clone().map_err(Fault::Unreadable)?;
+        let same = file.try_clone().map_err(LoaderError::Unreadable)?;
         let reader = guarded(|| SerializedFileReader::new(file))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let shape = Shape::of(schema.root_schema())?;
@@ -55,7 +55,7 @@ impl Parquet {
     }
 
     /// Goes to the next row group that has rows; `false` behind the last.
-    fn next_group(&mut self) -> Result<bool, Fault> {
+    fn next_group(&mut self) -> Result<bool, LoaderError> {
         while self.left == 0 {
             if self.group >= self.reader.num_row_groups() {
                 return Ok(false);
@@ -87,16 +87,16 @@ impl Parquet {
 
 impl Parquet {
     /// Refuses columns of the next row group whose first pages are too large: a page is unpacked as a whole.
-    fn check_pages(&mut self) -> Result<(), Fault> {
+    fn check_pages(&mut self) -> Result<(), LoaderError> {
         let Some(group) = self.reader.metadata().row_groups().get(self.group) else { return Ok(()) };
         for column in group.columns() {
             let pages = [column.dictionary_page_offset(), Some(column.data_page_offset())];
             for offset in pages.into_iter().flatten() {
                 let Ok(offset) = u64::try_from(offset) else { continue };
-                let bytes = page::unpacked_bytes(&mut self.file, offset).map_err(Fault::Unreadable)?;
+                let bytes = page::unpacked_bytes(&mut self.file, offset).map_err(LoaderError::Unreadable)?;
                 if let Some(bytes) = bytes.filter(|bytes| *bytes > page::MAX_PAGE_BYTES) {
                     let (name, row) = (column.column_path().parts().join("."), self.row + 1);
-                    return Err(Fault::Unsuited(page::too_large(&name, row, bytes)));
+                    return Err(LoaderError::Unsuited(page::too_large(&name, row, bytes)));
                 }
             }
         }
@@ -105,7 +105,7 @@ impl Parquet {
 }
 
 impl Loader for Parquet {
-    fn next(&mut self) -> Result<Option<Record>, Fault> {
+    fn next(&mut self) -> Result<Option<Record>, LoaderError> {
         if !self.next_group()? {
             return Ok(None);
         }
@@ -113,8 +113,8 @@ impl Loader for Parquet {
         let mut text = Vec::with_capacity(256);
         let problem = guarded(|| match assemble(shape, columns, &mut text) {
             Ok(()) => Ok(None),
-            Err(Broken::Value(message)) => Ok(Some(message)),
-            Err(Broken::File(error)) => Err(error),
+            Err(AssemblyError::Value(message)) => Ok(Some(message)),
+            Err(AssemblyError::File(error)) => Err(error),
         })?;
         self.left -= 1;
         self.row += 1;
@@ -128,21 +128,23 @@ impl Loader for Parquet {
             },
             (None, Err(error)) => Content::Broken { message: error.to_string(), bytes: error.into_bytes() },
         };
-        Ok(Some(Record { place: Place::Row(self.row), begin: None, content }))
+        Ok(Some(Record { place: RowPosition::Row(self.row), begin: None, content }))
     }
 }
 
 /// Says what is wrong with the last bytes, before a reader says it less clearly.
-fn check_end(file: &mut File) -> Result<(), Fault> {
+fn check_end(file: &mut File) -> Result<(), LoaderError> {
     let mut end = [0; 4];
-    let length = file.metadata().map_err(Fault::Unreadable)?.len();
+    let length = file.metadata().map_err(LoaderError::Unreadable)?.len();
     if length >= 12 {
-        file.seek(SeekFrom::End(-4)).and_then(|_| file.read_exact(&mut end)).map_err(Fault::Unreadable)?;
+        file.seek(SeekFrom::End(-4))
+            .and_then(|_| file.read_exact(&mut end))
+            .map_err(LoaderError::Unreadable)?;
     }
     match &end {
         b"PAR1" => Ok(()),
-        b"PARE" => Err(Fault::Unsuited("the Parquet file is encrypted; decrypt it first".to_owned())),
-        _ => Err(Fault::Damaged(
+        b"PARE" => Err(LoaderError::Unsuited("the Parquet file is encrypted; decrypt it first".to_owned())),
+        _ => Err(LoaderError::Damaged(
             "the file does not end as Parquet does; it is cut off or was not finished".to_owned(),
         )),
     }
@@ -150,26 +152,26 @@ fn check_end(file: &mut File) -> Result<(), Fault> {
 
 /// Calls a decoder; an error of it, or a panic at bytes that it did not expect, is damage of the
 /// file.
-fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Fault> {
+fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, LoaderError> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(fault(error)),
-        Err(_) => Err(Fault::Damaged("the decoder gave up on it".to_owned())),
+        Err(_) => Err(LoaderError::Damaged("the decoder gave up on it".to_owned())),
     }
 }
 
-fn fault(error: ParquetError) -> Fault {
+fn fault(error: ParquetError) -> LoaderError {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
-            Ok(error) if error.raw_os_error().is_some() => Fault::Unreadable(*error),
-            Ok(error) => Fault::Damaged(error.to_string()),
-            Err(source) => Fault::Damaged(source.to_string()),
+            Ok(error) if error.raw_os_error().is_some() => LoaderError::Unreadable(*error),
+            Ok(error) => LoaderError::Damaged(error.to_string()),
+            Err(source) => LoaderError::Damaged(source.to_string()),
         },
-        ParquetError::General(message) => Fault::Damaged(message),
-        ParquetError::EOF(message) => Fault::Damaged(format!("it ends too early: {message}")),
+        ParquetError::General(message) => LoaderError::Damaged(message),
+        ParquetError::EOF(message) => LoaderError::Damaged(format!("it ends too early: {message}")),
         ParquetError::NYI(message) => {
-            Fault::Unsuited(format!("the Parquet file uses what is not supported: {message}"))
+            LoaderError::Unsuited(format!("the Parquet file uses what is not supported: {message}"))
         }
-        other => Fault::Damaged(other.to_string()),
+        other => LoaderError::Damaged(other.to_string()),
     }
 }

@@ -5,7 +5,7 @@ use super::{Content, MAX_ROW_BYTES, Position, Record};
 use crate::filter::Filter;
 use crate::labels::Labels;
 use crate::missing_fields::FieldWatch;
-use crate::row::{Place, Row, RowProblem};
+use crate::row::{Row, RowPosition, RowProblem};
 use gage_core::{Object, is_surely_object, quote_long_integers};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(crate) struct Preparer {
 }
 
 /// A text and what was found wrong with it, if anything.
-struct Checked {
+struct CheckedRow {
     body: Result<String, (String, Vec<u8>)>,
     is_kept: bool,
 }
@@ -38,9 +38,9 @@ impl Preparer {
         let body = checked.body.map_err(|(message, bytes)| {
             let name = self.files.get(file).map(String::as_str).unwrap_or_default();
             let place = match (place, begin) {
-                (Place::Line(line), _) => format!("line {line}"),
-                (Place::Row(row), None) => format!("row {row}"),
-                (Place::Row(row), Some(begin)) => format!("element {row} ({begin})"),
+                (RowPosition::Line(line), _) => format!("line {line}"),
+                (RowPosition::Row(row), None) => format!("row {row}"),
+                (RowPosition::Row(row), Some(begin)) => format!("element {row} ({begin})"),
             };
             let hint = match bytes.first() {
                 Some(b'[') if place == "line 1" => "; an array of objects is read by loader: json",
@@ -51,8 +51,8 @@ impl Preparer {
         Some(Row { index: 0, number, file, place, body })
     }
 
-    fn check(&mut self, number: u64, begin: Option<Position>, content: Content) -> Checked {
-        let broken = |message, bytes| Checked { body: Err((message, bytes)), is_kept: true };
+    fn check(&mut self, number: u64, begin: Option<Position>, content: Content) -> CheckedRow {
+        let broken = |message, bytes| CheckedRow { body: Err((message, bytes)), is_kept: true };
         let (text, is_sound) = match content {
             Content::Broken { message, bytes } => return broken(message, bytes),
             Content::Made(text) => (text, true),
@@ -70,11 +70,11 @@ impl Preparer {
         if self.labels.is_none() && self.filter.is_empty() {
             // Nobody needs the values, so they are not made.
             if is_surely_object(&text) {
-                return Checked { body: Ok(text), is_kept: true };
+                return CheckedRow { body: Ok(text), is_kept: true };
             }
             let problem = if is_sound { None } else { problem_of(&text, begin) };
             return match problem {
-                None => Checked { body: Ok(with_all_digits(text)), is_kept: true },
+                None => CheckedRow { body: Ok(with_all_digits(text)), is_kept: true },
                 Some(message) => broken(message, text.into_bytes()),
             };
         }
@@ -94,7 +94,7 @@ impl Preparer {
         self.watch.look_at(&value);
         let is_kept = self.filter.keeps(&value);
         let body = if self.labels.is_some() && is_kept { value.to_string() } else { with_all_digits(text) };
-        Checked { body: Ok(body), is_kept }
+        CheckedRow { body: Ok(body), is_kept }
     }
 }
 

@@ -3,7 +3,7 @@
 //! The file has no name, so that nothing of it stays behind. A row is a head of fixed length, then the
 //! message of a broken row, then its text.
 
-use crate::row::{DataError, Place, Row, RowProblem};
+use crate::row::{DataError, Row, RowPosition, RowProblem};
 use crate::shuffle::shuffle;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read as _, Seek as _, SeekFrom};
@@ -68,8 +68,8 @@ fn fail(folder: &Path, source: std::io::Error) -> DataError {
 
 fn write(file: &mut impl std::io::Write, row: &Row) -> std::io::Result<u64> {
     let (place, is_line) = match row.place {
-        Place::Line(line) => (line, IS_LINE),
-        Place::Row(row) => (row, 0),
+        RowPosition::Line(line) => (line, IS_LINE),
+        RowPosition::Row(row) => (row, 0),
     };
     let (message, text, digest, is_broken) = match &row.body {
         Ok(text) => ("", text.as_str(), "", 0),
@@ -114,7 +114,7 @@ fn read(file: &mut BufReader<File>, offset: u64) -> std::io::Result<Row> {
         index: 0,
         number: row,
         file: usize::try_from(in_file).map_err(std::io::Error::other)?,
-        place: if flags & IS_LINE != 0 { Place::Line(place) } else { Place::Row(place) },
+        place: if flags & IS_LINE != 0 { RowPosition::Line(place) } else { RowPosition::Row(place) },
         body: if flags & IS_BROKEN != 0 { Err(RowProblem { message, text, digest }) } else { Ok(text) },
     })
 }

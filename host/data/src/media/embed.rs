@@ -1,7 +1,7 @@
 //! Embedding media into the messages of a request.
 
 use super::error::MediaError;
-use super::ledger::Ledger;
+use super::ledger::ReferenceTable;
 use super::roots::PathOrder;
 use super::settle::settle_content;
 use super::store::{MediaStore, Purpose};
@@ -16,7 +16,7 @@ impl MediaStore {
     /// The first medium that is wrong, with its place; `media_unreadable` for a file that is not what
     /// it was when it was settled.
     pub fn embed(&self, messages: &mut [Message]) -> Result<(), MediaError> {
-        let mut ledger = Ledger::new(self, Purpose::Embed(PathOrder::OfSample, true));
+        let mut ledger = ReferenceTable::new(self, Purpose::Embed(PathOrder::OfSample, true));
         for (index, message) in messages.iter_mut().enumerate() {
             settle_content(&mut message.content, &format!("/messages/{index}/content"), &mut ledger)?;
         }

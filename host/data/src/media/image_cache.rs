@@ -28,7 +28,7 @@ pub(super) struct CacheKey {
 }
 
 /// What the cache holds.
-pub(super) enum Cached {
+pub(super) enum CachedImage {
     Sound(Vec<u8>),
     Damaged,
     Absent,
@@ -49,14 +49,14 @@ impl ImageCache {
     }
 
     /// Takes an image, if it is there and sound.
-    pub(super) fn take(&self, key: CacheKey) -> Cached {
+    pub(super) fn take(&self, key: CacheKey) -> CachedImage {
         match std::fs::read(self.path(key)) {
-            Ok(bytes) if is_sound(&bytes, key) => Cached::Sound(bytes),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Cached::Absent,
-            Ok(_) => Cached::Damaged,
+            Ok(bytes) if is_sound(&bytes, key) => CachedImage::Sound(bytes),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => CachedImage::Absent,
+            Ok(_) => CachedImage::Damaged,
             Err(error) => {
                 tracing::warn!("image cache {}: {error}; the image is made anew", self.folder.display());
-                Cached::Damaged
+                CachedImage::Damaged
             }
         }
     }

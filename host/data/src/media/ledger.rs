@@ -18,15 +18,15 @@ pub(super) const KINDS: [(MediaKind, &str, &str); 4] = [
 
 /// What a Sample refers to. The same source is looked at once, and a file has one spelling: that of its first
 /// reference.
-pub(super) struct Ledger<'a> {
+pub(super) struct ReferenceTable<'a> {
     store: &'a MediaStore,
     purpose: Purpose,
-    entries: Vec<Entry>,
+    entries: Vec<ReferenceEntry>,
     by_source: HashMap<(MediaKind, String), usize>,
 }
 
 /// One source and what it is.
-pub(super) struct Entry {
+pub(super) struct ReferenceEntry {
     pub(super) kind: MediaKind,
     /// The path or URL in the Sample before it was embedded.
     pub(super) shown: String,
@@ -38,9 +38,9 @@ pub(super) struct Entry {
     references: u64,
 }
 
-impl<'a> Ledger<'a> {
-    pub(super) fn new(store: &'a MediaStore, purpose: Purpose) -> Ledger<'a> {
-        Ledger { store, purpose, entries: Vec::new(), by_source: HashMap::new() }
+impl<'a> ReferenceTable<'a> {
+    pub(super) fn new(store: &'a MediaStore, purpose: Purpose) -> ReferenceTable<'a> {
+        ReferenceTable { store, purpose, entries: Vec::new(), by_source: HashMap::new() }
     }
 
     /// Looks at a source, and counts it as referred to if that is so.
@@ -49,21 +49,22 @@ impl<'a> Ledger<'a> {
         kind: MediaKind,
         written: &str,
         is_reference: bool,
-    ) -> Result<&Entry, MediaError> {
+    ) -> Result<&ReferenceEntry, MediaError> {
         let source = (kind, written.to_owned());
         let index = match self.by_source.get(&source) {
             Some(index) => *index,
             None if Source::is_digest(written) => self.by_digest(kind, written)?,
             None => {
                 let medium = self.store.look(kind, written, self.purpose)?;
-                let is_same =
-                    |entry: &Entry| entry.kind == kind && entry.path.is_some() && entry.path == medium.path;
+                let is_same = |entry: &ReferenceEntry| {
+                    entry.kind == kind && entry.path.is_some() && entry.path == medium.path
+                };
                 let index = self.entries.iter().position(is_same).unwrap_or(self.entries.len());
                 self.by_source.insert(source, index);
                 if index == self.entries.len() {
                     let url = medium.embedded.unwrap_or_else(|| medium.shown.clone());
                     let Medium { shown, path, facts, .. } = medium;
-                    self.entries.push(Entry { kind, shown, url, path, facts, references: 0 });
+                    self.entries.push(ReferenceEntry { kind, shown, url, path, facts, references: 0 });
                 }
                 index
             }
@@ -76,7 +77,7 @@ impl<'a> Ledger<'a> {
     /// The medium of a digest, which must be one that this Sample refers to already: what other rows hold,
     /// and whether they came before, is not for this one to know.
     fn by_digest(&self, kind: MediaKind, written: &str) -> Result<usize, MediaError> {
-        let is_meant = |entry: &Entry| {
+        let is_meant = |entry: &ReferenceEntry| {
             let facts = entry.facts.as_ref().filter(|_| entry.kind == kind);
             facts.is_some_and(|facts| facts.digest.to_string() == written)
         };
@@ -121,7 +122,7 @@ impl<'a> Ledger<'a> {
 
     /// What is known of each medium of a kind, without duplicates: local and `data:` media by the
     /// digest of their content, remote ones by their URL. `index` is that of its first URL among
-    /// [`Ledger::urls`].
+    /// [`ReferenceTable::urls`].
     pub(super) fn records(&self, kind: MediaKind) -> Vec<Value> {
         let places = self.places(kind);
         let mut known: HashMap<String, usize> = HashMap::new();
@@ -144,12 +145,12 @@ impl<'a> Ledger<'a> {
         records.into_iter().map(finish).collect()
     }
 
-    fn referenced(&self, kind: MediaKind) -> impl Iterator<Item = &Entry> {
+    fn referenced(&self, kind: MediaKind) -> impl Iterator<Item = &ReferenceEntry> {
         self.entries.iter().filter(move |entry| entry.kind == kind && entry.references > 0)
     }
 }
 
-fn record(entry: &Entry, index: Option<usize>) -> Object {
+fn record(entry: &ReferenceEntry, index: Option<usize>) -> Object {
     let mut record = Object::new();
     let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
     put("index", index.into());

@@ -1,23 +1,23 @@
 //! What is remembered of media that were examined.
 
 use super::error::MediaError;
-use super::picture::Picture;
+use super::picture::ImageProbe;
 use gage_core::Digest;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// A map that forgets what was not asked for during the last half of its size.
-pub(super) struct Recent<K, V> {
+pub(super) struct RecentProbes<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
     half: usize,
 }
 
-impl<K: Eq + Hash + Clone, V: Clone> Recent<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone> RecentProbes<K, V> {
     /// A map of at most so many entries.
-    pub(super) fn new(most: usize) -> Recent<K, V> {
-        Recent { young: HashMap::new(), old: HashMap::new(), half: (most / 2).max(1) }
+    pub(super) fn new(most: usize) -> RecentProbes<K, V> {
+        RecentProbes { young: HashMap::new(), old: HashMap::new(), half: (most / 2).max(1) }
     }
 
     pub(super) fn get(&mut self, key: &K) -> Option<V> {
@@ -38,29 +38,33 @@ impl<K: Eq + Hash + Clone, V: Clone> Recent<K, V> {
     }
 }
 
-type Outcome = Result<Picture, MediaError>;
+type ProbeOutcome = Result<ImageProbe, MediaError>;
 
 /// The outcomes of examining images, each of which is examined by one thread only.
-pub(super) struct Outcomes {
-    state: Mutex<State>,
+pub(super) struct ProbeCache {
+    state: Mutex<ProbeState>,
     finished: Condvar,
 }
 
-struct State {
-    known: Recent<Digest, Outcome>,
+struct ProbeState {
+    known: RecentProbes<Digest, ProbeOutcome>,
     running: HashSet<Digest>,
 }
 
-impl Outcomes {
+impl ProbeCache {
     /// A memory of at most so many images.
-    pub(super) fn new(most: usize) -> Outcomes {
-        let state = State { known: Recent::new(most), running: HashSet::new() };
-        Outcomes { state: Mutex::new(state), finished: Condvar::new() }
+    pub(super) fn new(most: usize) -> ProbeCache {
+        let state = ProbeState { known: RecentProbes::new(most), running: HashSet::new() };
+        ProbeCache { state: Mutex::new(state), finished: Condvar::new() }
     }
 
     /// What is known of an image, or else what examining it says. A thread that asks while another
     /// examines the same image waits for it.
-    pub(super) fn get_or_examine(&self, digest: Digest, examine: impl FnOnce() -> Outcome) -> Outcome {
+    pub(super) fn get_or_examine(
+        &self,
+        digest: Digest,
+        examine: impl FnOnce() -> ProbeOutcome,
+    ) -> ProbeOutcome {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self
             .finished
@@ -71,7 +75,7 @@ impl Outcomes {
         }
         state.running.insert(digest);
         drop(state);
-        let _running = Running { outcomes: self, digest };
+        let _running = RunningProbe { outcomes: self, digest };
         let outcome = examine();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.known.insert(digest, outcome.clone());
@@ -80,12 +84,12 @@ impl Outcomes {
 }
 
 /// Marks an image as being examined, until it is dropped.
-struct Running<'a> {
-    outcomes: &'a Outcomes,
+struct RunningProbe<'a> {
+    outcomes: &'a ProbeCache,
     digest: Digest,
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningProbe<'_> {
     fn drop(&mut self) {
         let mut state = self.outcomes.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.running.remove(&self.digest);
@@ -100,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_again_is_kept() {
-        let mut recent = Recent::new(4);
+        let mut recent = RecentProbes::new(4);
         for key in 0..100 {
             recent.insert(key, key * 2);
             assert_eq!(recent.get(&0), Some(0));

@@ -3,36 +3,36 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// A budget that threads take from and give back to.
-pub(super) struct Permits {
+pub(super) struct DecodeBudget {
     budget: u64,
     free: Mutex<u64>,
     returned: Condvar,
 }
 
 /// Bytes that were taken; they are given back when it is dropped.
-pub(super) struct Permit<'a> {
-    permits: &'a Permits,
+pub(super) struct DecodePermit<'a> {
+    permits: &'a DecodeBudget,
     bytes: u64,
 }
 
-impl Permits {
-    pub(super) fn new(budget: u64) -> Permits {
-        Permits { budget, free: Mutex::new(budget), returned: Condvar::new() }
+impl DecodeBudget {
+    pub(super) fn new(budget: u64) -> DecodeBudget {
+        DecodeBudget { budget, free: Mutex::new(budget), returned: Condvar::new() }
     }
 
     /// Waits until so many bytes are free, and takes them. What is larger than the whole budget waits
     /// until it is alone. A thread must not take a second permit while it holds one.
-    pub(super) fn take(&self, bytes: u64) -> Permit<'_> {
+    pub(super) fn take(&self, bytes: u64) -> DecodePermit<'_> {
         let bytes = bytes.min(self.budget);
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let mut free =
             self.returned.wait_while(free, |free| *free < bytes).unwrap_or_else(PoisonError::into_inner);
         *free -= bytes;
-        Permit { permits: self, bytes }
+        DecodePermit { permits: self, bytes }
     }
 }
 
-impl Drop for Permit<'_> {
+impl Drop for DecodePermit<'_> {
     fn drop(&mut self) {
         *self.permits.free.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
         self.permits.returned.notify_all();
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn the_budget_is_never_exceeded() {
-        let permits = Permits::new(100);
+        let permits = DecodeBudget::new(100);
         let (taken, most) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for thread in 0..8_u64 {

@@ -2,7 +2,7 @@
 
 use super::error::{MediaError, MediaErrorKind};
 use super::format::Format;
-use super::permits::Permits;
+use super::permits::DecodeBudget;
 use super::whole::{has_riff_chunk, is_whole};
 use image::metadata::Orientation;
 use image::{ColorType, ImageDecoder, ImageError, ImageReader, Limits};
@@ -14,7 +14,7 @@ const DECODER_BYTES: u64 = 32 << 20;
 
 /// What is known of an image.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Picture {
+pub(super) struct ImageProbe {
     /// Width and height as stored; none for a format that is not decoded (AVIF, HEIC).
     pub(super) size: Option<(u32, u32)>,
     /// Whether it must be turned to be seen.
@@ -23,7 +23,7 @@ pub(super) struct Picture {
     pub(super) may_be_lossy: bool,
 }
 
-impl Picture {
+impl ImageProbe {
     /// Width and height as seen.
     pub(super) fn seen_size(&self) -> Option<(u32, u32)> {
         let (width, height) = self.size?;
@@ -48,10 +48,10 @@ pub(super) fn examine(
     bytes: &[u8],
     format: Format,
     most_pixels: u64,
-    permits: &Permits,
-) -> Result<Picture, MediaError> {
+    permits: &DecodeBudget,
+) -> Result<ImageProbe, MediaError> {
     let Some(codec) = format.codec() else {
-        return Ok(Picture { size: None, orientation: Orientation::NoTransforms, may_be_lossy: false });
+        return Ok(ImageProbe { size: None, orientation: Orientation::NoTransforms, may_be_lossy: false });
     };
     guarded(bytes, format, || {
         let mut decoder = open(bytes, codec, most_pixels)?;
@@ -64,13 +64,13 @@ pub(super) fn examine(
         let total = decoder.total_bytes();
         let _permit = permits.take(decoding_bytes(total, format));
         let mut pixels = vec![0_u8; usize::try_from(total).unwrap_or(usize::MAX)];
-        decoder.read_image(&mut pixels).map_err(Failure::Decoder)?;
-        Ok(Picture { size: Some(size), orientation, may_be_lossy })
+        decoder.read_image(&mut pixels).map_err(ImageProbeError::Decoder)?;
+        Ok(ImageProbe { size: Some(size), orientation, may_be_lossy })
     })
 }
 
 /// Why an image cannot be used.
-pub(super) enum Failure {
+pub(super) enum ImageProbeError {
     /// Of more than so many pixels.
     Pixels { width: u32, height: u32, most: u64 },
     /// What the decoder says.
@@ -82,7 +82,7 @@ pub(super) fn open<'a>(
     bytes: &'a [u8],
     codec: image::ImageFormat,
     most_pixels: u64,
-) -> Result<impl ImageDecoder + use<'a>, Failure> {
+) -> Result<impl ImageDecoder + use<'a>, ImageProbeError> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), codec);
     let mut limits = Limits::default();
     limits.max_alloc = Some(DECODER_BYTES);
@@ -90,15 +90,15 @@ pub(super) fn open<'a>(
     reader.limits(limits);
     let mut decoder = match reader.into_decoder() {
         Ok(decoder) => decoder,
-        Err(error) => return Err(Failure::Decoder(error)),
+        Err(error) => return Err(ImageProbeError::Decoder(error)),
     };
     let (width, height) = decoder.dimensions();
     if u64::from(width) * u64::from(height) > most_pixels {
-        return Err(Failure::Pixels { width, height, most: most_pixels });
+        return Err(ImageProbeError::Pixels { width, height, most: most_pixels });
     }
     let mut limits = Limits::default();
     limits.max_alloc = Some(decoder.total_bytes().saturating_mul(3).saturating_add(DECODER_BYTES));
-    decoder.set_limits(limits).map_err(Failure::Decoder)?;
+    decoder.set_limits(limits).map_err(ImageProbeError::Decoder)?;
     Ok(decoder)
 }
 
@@ -111,7 +111,7 @@ pub(super) fn decoding_bytes(total: u64, format: Format) -> u64 {
 pub(super) fn guarded<T>(
     bytes: &[u8],
     format: Format,
-    run: impl FnOnce() -> Result<T, Failure>,
+    run: impl FnOnce() -> Result<T, ImageProbeError>,
 ) -> Result<T, MediaError> {
     let result = std::panic::catch_unwind(AssertUnwindSafe(run));
     let is_whole = is_whole(bytes, format);
@@ -122,7 +122,7 @@ pub(super) fn guarded<T>(
     };
     match result {
         Ok(Ok(value)) if is_whole => Ok(value),
-        Ok(Err(Failure::Pixels { width, height, most })) => {
+        Ok(Err(ImageProbeError::Pixels { width, height, most })) => {
             let message = format!(
                 "the {name} has {width} x {height} pixels, more than the {most} that are decoded; make it \
                  smaller, or raise most_pixels"
@@ -130,12 +130,12 @@ pub(super) fn guarded<T>(
             Err(MediaError::new(MediaErrorKind::TooLarge, message))
         }
         Ok(Ok(_)) => truncated(),
-        Ok(Err(Failure::Decoder(ImageError::Limits(error)))) => {
+        Ok(Err(ImageProbeError::Decoder(ImageError::Limits(error)))) => {
             let message = format!("the {name} takes too much memory to decode: {error}");
             Err(MediaError::new(MediaErrorKind::TooLarge, message))
         }
-        Ok(Err(Failure::Decoder(error))) if !is_whole || is_early_end(&error) => truncated(),
-        Ok(Err(Failure::Decoder(error))) => {
+        Ok(Err(ImageProbeError::Decoder(error))) if !is_whole || is_early_end(&error) => truncated(),
+        Ok(Err(ImageProbeError::Decoder(error))) => {
             let message = format!("the {name} cannot be decoded: {error}");
             Err(MediaError::new(MediaErrorKind::Unreadable, message))
         }

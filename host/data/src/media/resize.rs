@@ -7,8 +7,8 @@
 use super::error::{MediaError, MediaErrorKind};
 use super::format::Format;
 use super::options::Bounds;
-use super::permits::Permits;
-use super::picture::{Failure, Picture, decoding_bytes, guarded, open};
+use super::permits::DecodeBudget;
+use super::picture::{ImageProbe, ImageProbeError, decoding_bytes, guarded, open};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::imageops::FilterType;
@@ -77,7 +77,7 @@ pub(super) fn target((width, height): (u32, u32), bounds: Bounds) -> Result<Opti
 }
 
 /// The format that a resized image has: PNG, or JPEG for what was lossy before.
-pub(super) fn format_of(picture: &Picture) -> Format {
+pub(super) fn format_of(picture: &ImageProbe) -> Format {
     if picture.may_be_lossy { Format::Jpeg } else { Format::Png }
 }
 
@@ -88,10 +88,10 @@ pub(super) fn format_of(picture: &Picture) -> Format {
 pub(super) fn resize(
     bytes: &[u8],
     format: Format,
-    picture: &Picture,
+    picture: &ImageProbe,
     (width, height): (u32, u32),
     most_pixels: u64,
-    permits: &Permits,
+    permits: &DecodeBudget,
 ) -> Result<Vec<u8>, MediaError> {
     let Some(codec) = format.codec() else {
         return Err(MediaError::new(MediaErrorKind::Unreadable, "this format is not decoded"));
@@ -106,10 +106,10 @@ pub(super) fn resize(
         let after = u64::from(width) * u64::from(height) * 8;
         let _permit =
             permits.take(decoding_bytes(total, format).saturating_add(between).saturating_add(after));
-        let mut image = DynamicImage::from_decoder(decoder).map_err(Failure::Decoder)?;
+        let mut image = DynamicImage::from_decoder(decoder).map_err(ImageProbeError::Decoder)?;
         image.apply_orientation(picture.orientation);
         let image = image.resize_exact(width, height, FilterType::CatmullRom);
-        encode(&image, made).map_err(Failure::Decoder)
+        encode(&image, made).map_err(ImageProbeError::Decoder)
     })
 }
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 /// The content root and the further folders.
-pub(super) struct Roots {
+pub(super) struct AllowedRoots {
     /// All that may be read, without symbolic links; the content root first.
     folders: Vec<PathBuf>,
     content: PathBuf,
@@ -14,7 +14,7 @@ pub(super) struct Roots {
 
 /// A file that may be read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct RootMatch {
     /// How a Sample writes it.
     pub(super) shown: String,
     /// Where it is, without symbolic links.
@@ -30,12 +30,12 @@ pub(super) enum PathOrder {
     OfSample,
 }
 
-impl Roots {
+impl AllowedRoots {
     /// Opens the folders.
     ///
     /// # Errors
     /// `media_options` for one that is no folder.
-    pub(super) fn open(content: &Path, shown: &str, allowed: &[PathBuf]) -> Result<Roots, MediaError> {
+    pub(super) fn open(content: &Path, shown: &str, allowed: &[PathBuf]) -> Result<AllowedRoots, MediaError> {
         let open = |key: &str, folder: &Path| {
             let resolved = folder.canonicalize().and_then(|resolved| match resolved.is_dir() {
                 true => Ok(resolved),
@@ -50,7 +50,7 @@ impl Roots {
         let further = allowed.iter().map(|folder| open("allowed_roots", folder));
         let folders =
             std::iter::once(Ok(content.clone())).chain(further).collect::<Result<_, MediaError>>()?;
-        Ok(Roots { folders, content, shown: shown.to_owned() })
+        Ok(AllowedRoots { folders, content, shown: shown.to_owned() })
     }
 
     /// Finds the file that a path means.
@@ -58,7 +58,7 @@ impl Roots {
     /// # Errors
     /// `media_missing`, `media_outside_root`, and `media_unreadable` for a path that the system
     /// refuses.
-    pub(super) fn find(&self, written: &str, order: PathOrder) -> Result<Found, MediaError> {
+    pub(super) fn find(&self, written: &str, order: PathOrder) -> Result<RootMatch, MediaError> {
         let below_shown = self.below_shown(written);
         let stripped = below_shown.map(|rest| (self.content.join(rest), written.to_owned()));
         let joined = match Path::new(written).is_absolute() {
@@ -73,7 +73,7 @@ impl Roots {
         let mut first_error = None;
         for (path, shown) in candidates.into_iter().flatten() {
             match self.resolve(&path) {
-                Ok(path) => return Ok(Found { shown, path }),
+                Ok(path) => return Ok(RootMatch { shown, path }),
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
@@ -163,7 +163,7 @@ mod tests {
         for path in ["content/a.png", "content/data/b.png", "further/c.png", "secret/d.png"] {
             std::fs::write(base.join(path), "x").expect("written");
         }
-        let roots = Roots::open(&content, "data", &[base.join("further")]).expect("opened");
+        let roots = AllowedRoots::open(&content, "data", &[base.join("further")]).expect("opened");
         let absolute = |path: &str| base.join(path).display().to_string();
         let cases = [
             ("a.png".to_owned(), Ok(("data/a.png".to_owned(), "content/a.png"))),
@@ -185,15 +185,15 @@ mod tests {
         ];
         for (written, expected) in cases {
             let found = roots.find(&written, PathOrder::OfRow);
-            let expected = expected.map(|(shown, path)| Found { shown, path: base.join(path) });
+            let expected = expected.map(|(shown, path)| RootMatch { shown, path: base.join(path) });
             assert_eq!(found.map_err(|error| error.kind), expected, "{written}");
         }
         let of_sample = roots.find("data/a.png", PathOrder::OfSample).expect("found");
         assert_eq!(of_sample.shown, "data/a.png");
         let outside = roots.find("/etc/passwd", PathOrder::OfRow).expect_err("outside");
         assert!(outside.message.contains("content_root 'data'") && outside.message.contains("allowed_roots"));
-        assert!(Roots::open(&base.join("content/a.png"), "", &[]).is_err());
-        let here = Roots::open(&content, "", &[]).expect("opened");
+        assert!(AllowedRoots::open(&base.join("content/a.png"), "", &[]).is_err());
+        let here = AllowedRoots::open(&content, "", &[]).expect("opened");
         let missing = here.find("none.png", PathOrder::OfRow).expect_err("missing");
         assert!(missing.message.contains("content_root '.'"), "{}", missing.message);
     }
@@ -212,7 +212,7 @@ mod tests {
         link("real.png", "in.png");
         link("loop.png", "loop.png");
         std::fs::write(folder.path().join("content/real.png"), "x").expect("written");
-        let roots = Roots::open(&folder.path().join("content"), "", &[]).expect("opened");
+        let roots = AllowedRoots::open(&folder.path().join("content"), "", &[]).expect("opened");
         let kind = |path: &str| {
             roots.find(path, PathOrder::OfRow).map(|found| found.shown).map_err(|error| error.kind)
         };

@@ -1,7 +1,7 @@
 //! Settling a Sample: its media are found, checked, and listed.
 
 use super::error::{MediaError, MediaErrorKind};
-use super::ledger::{KINDS, Ledger};
+use super::ledger::{KINDS, ReferenceTable};
 use super::roots::PathOrder;
 use super::store::{MediaStore, Purpose};
 use gage_core::{ContentPart, LazyObject, MediaKind, Message, Object, Role, Sample};
@@ -42,8 +42,8 @@ impl MediaStore {
             true => Purpose::Embed(PathOrder::OfRow, false),
             false => Purpose::Check(PathOrder::OfRow),
         };
-        let mut ledger = Ledger::new(self, purpose);
-        let brought = Brought::take(sample)?;
+        let mut ledger = ReferenceTable::new(self, purpose);
+        let brought = ResolvedMedia::take(sample)?;
         settle_parts(sample, &mut ledger)?;
         let mut unreferenced = 0;
         let added = match &brought {
@@ -65,8 +65,13 @@ impl MediaStore {
         Ok(())
     }
 
-    fn count_unreferenced(&self, kind: MediaKind, entries: &[Entry], ledger: &Ledger<'_>) -> u64 {
-        let is_referenced = |entry: &&Entry| {
+    fn count_unreferenced(
+        &self,
+        kind: MediaKind,
+        entries: &[MediaEntry],
+        ledger: &ReferenceTable<'_>,
+    ) -> u64 {
+        let is_referenced = |entry: &&MediaEntry| {
             // One that cannot be found is not read either.
             ledger.refers_to(kind, &entry.url)
                 || self.file_at(&entry.url).is_some_and(|path| ledger.refers_to_file(kind, &path))
@@ -76,20 +81,20 @@ impl MediaStore {
 }
 
 /// `inputs.multi_modal_data` as a row brought it.
-struct Brought {
-    entries: Vec<(MediaKind, &'static str, Vec<Entry>)>,
+struct ResolvedMedia {
+    entries: Vec<(MediaKind, &'static str, Vec<MediaEntry>)>,
     /// Keys that are not known.
     rest: Object,
 }
 
-struct Entry {
+struct MediaEntry {
     url: String,
     options: Object,
 }
 
-impl Brought {
+impl ResolvedMedia {
     /// Takes it out of the Sample; none if there is none.
-    fn take(sample: &mut Sample) -> Result<Option<Brought>, MediaError> {
+    fn take(sample: &mut Sample) -> Result<Option<ResolvedMedia>, MediaError> {
         let mut rest = match sample.inputs.shift_remove(MULTI_MODAL) {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::Object(object)) => object,
@@ -106,7 +111,7 @@ impl Brought {
                 Some(single) => vec![single],
             };
             let read = values.into_iter().enumerate().map(|(index, value)| {
-                Entry::read(value).ok_or_else(|| {
+                MediaEntry::read(value).ok_or_else(|| {
                     let message = "expected a URL or a path, or an object with a 'url'";
                     let pointer = format!("{MULTI_MODAL_POINTER}/{key}/{index}");
                     MediaError::new(MediaErrorKind::Url, message).at(pointer)
@@ -114,16 +119,16 @@ impl Brought {
             });
             entries.push((kind, key, read.collect::<Result<_, _>>()?));
         }
-        Ok(Some(Brought { entries, rest }))
+        Ok(Some(ResolvedMedia { entries, rest }))
     }
 }
 
-impl Entry {
-    fn read(value: Value) -> Option<Entry> {
+impl MediaEntry {
+    fn read(value: Value) -> Option<MediaEntry> {
         match value {
-            Value::String(url) => Some(Entry { url, options: Object::new() }),
+            Value::String(url) => Some(MediaEntry { url, options: Object::new() }),
             Value::Object(mut options) => match options.shift_remove("url") {
-                Some(Value::String(url)) => Some(Entry { url, options }),
+                Some(Value::String(url)) => Some(MediaEntry { url, options }),
                 _ => None,
             },
             _ => None,
@@ -132,7 +137,7 @@ impl Entry {
 }
 
 /// Settles the media parts of the messages, in the order of the conversation.
-fn settle_parts(sample: &mut Sample, ledger: &mut Ledger<'_>) -> Result<(), MediaError> {
+fn settle_parts(sample: &mut Sample, ledger: &mut ReferenceTable<'_>) -> Result<(), MediaError> {
     let leading = sample.messages.iter().take_while(|message| message.role == Role::System).count();
     let (system, others) = sample.messages.split_at_mut(leading);
     settle_messages(system, "/messages", 0, ledger)?;
@@ -155,7 +160,7 @@ fn settle_messages(
     messages: &mut [Message],
     pointer: &str,
     first: usize,
-    ledger: &mut Ledger<'_>,
+    ledger: &mut ReferenceTable<'_>,
 ) -> Result<(), MediaError> {
     for (index, message) in messages.iter_mut().enumerate() {
         settle_content(&mut message.content, &format!("{pointer}/{}/content", first + index), ledger)?;
@@ -167,7 +172,7 @@ fn settle_messages(
 pub(super) fn settle_content(
     content: &mut [ContentPart],
     pointer: &str,
-    ledger: &mut Ledger<'_>,
+    ledger: &mut ReferenceTable<'_>,
 ) -> Result<(), MediaError> {
     for (index, part) in content.iter_mut().enumerate() {
         if let ContentPart::Media { kind, url, .. } = part {
@@ -184,7 +189,7 @@ pub(super) fn settle_content(
 fn add_hooked(
     sample: &Sample,
     hooked: Vec<MediaSource>,
-    ledger: &mut Ledger<'_>,
+    ledger: &mut ReferenceTable<'_>,
 ) -> Result<Vec<ContentPart>, MediaError> {
     let standing: &[ContentPart] = last_of_user(&sample.messages)
         .and_then(|index| sample.messages.get(index))
@@ -212,8 +217,8 @@ fn add_hooked(
 fn add_brought(
     kind: MediaKind,
     key: &str,
-    entries: &[Entry],
-    ledger: &mut Ledger<'_>,
+    entries: &[MediaEntry],
+    ledger: &mut ReferenceTable<'_>,
     added: &mut Vec<ContentPart>,
 ) -> Result<(), MediaError> {
     for (index, entry) in entries.iter().enumerate() {
@@ -248,7 +253,7 @@ fn last_of_user(messages: &[Message]) -> Option<usize> {
 }
 
 /// Writes `inputs.multi_modal_data` and `_media_meta`; lists that would be empty are left out.
-fn write_lists(sample: &mut Sample, rest: Option<Object>, unreferenced: u64, ledger: &Ledger<'_>) {
+fn write_lists(sample: &mut Sample, rest: Option<Object>, unreferenced: u64, ledger: &ReferenceTable<'_>) {
     let mut multi_modal = Object::new();
     for (kind, key, meta_key) in KINDS {
         sample.media_meta.shift_remove(meta_key);

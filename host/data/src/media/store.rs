@@ -4,13 +4,13 @@ use super::data_url;
 use super::error::{MediaError, MediaErrorKind};
 use super::file::{self, Content};
 use super::format::{Claim, Format, agree};
-use super::image_cache::{CacheKey, Cached, ImageCache};
+use super::image_cache::{CacheKey, CachedImage, ImageCache};
 use super::options::{Bounds, MediaOptions};
-use super::outcomes::{Outcomes, Recent};
-use super::permits::Permits;
-use super::picture::{Picture, examine};
+use super::outcomes::{ProbeCache, RecentProbes};
+use super::permits::DecodeBudget;
+use super::picture::{ImageProbe, examine};
 use super::resize::{format_of, resize, target};
-use super::roots::{Found, PathOrder, Roots};
+use super::roots::{AllowedRoots, PathOrder, RootMatch};
 use super::sniff::{is_lfs_pointer, sniff};
 use super::source::Source;
 use super::stats::{Counters, MediaStats};
@@ -32,12 +32,12 @@ pub struct MediaStore {
     pub(super) options: MediaOptions,
     pub(super) counters: Counters,
     bounds: Option<Bounds>,
-    roots: Roots,
+    roots: AllowedRoots,
     cache: Option<ImageCache>,
-    permits: Permits,
-    outcomes: Outcomes,
+    permits: DecodeBudget,
+    outcomes: ProbeCache,
     /// Where files are, by the digest of their content.
-    files: Mutex<Recent<Digest, Found>>,
+    files: Mutex<RecentProbes<Digest, RootMatch>>,
     /// Half a digest of the content for each file, by a hash of its path: 16 bytes a file.
     fingerprints: Mutex<HashMap<u64, u64>>,
 }
@@ -93,11 +93,11 @@ impl MediaStore {
     pub fn new(options: MediaOptions) -> Result<MediaStore, MediaError> {
         Ok(MediaStore {
             bounds: options.image.bounds()?,
-            roots: Roots::open(&options.content_root, &options.shown_root, &options.allowed_roots)?,
+            roots: AllowedRoots::open(&options.content_root, &options.shown_root, &options.allowed_roots)?,
             cache: options.cache_folder.as_deref().map(ImageCache::open).transpose()?,
-            permits: Permits::new(PIXEL_BUDGET),
-            outcomes: Outcomes::new(MAX_CACHED_PROBES),
-            files: Mutex::new(Recent::new(MAX_CACHED_PROBES)),
+            permits: DecodeBudget::new(PIXEL_BUDGET),
+            outcomes: ProbeCache::new(MAX_CACHED_PROBES),
+            files: Mutex::new(RecentProbes::new(MAX_CACHED_PROBES)),
             fingerprints: Mutex::default(),
             counters: Counters::default(),
             options,
@@ -247,7 +247,7 @@ impl MediaStore {
         kind: MediaKind,
         content: &Content,
         claim: Option<Claim>,
-    ) -> Result<(Facts, Format, Option<Picture>), MediaError> {
+    ) -> Result<(Facts, Format, Option<ImageProbe>), MediaError> {
         let format = sniff(&content.bytes);
         let media_type = agree(format, kind, claim, is_lfs_pointer(&content.bytes))?.to_owned();
         if let Some(whole) =
@@ -278,7 +278,7 @@ impl MediaStore {
         Ok((facts, format, picture))
     }
 
-    fn examine(&self, content: &Content, format: Format) -> Result<Picture, MediaError> {
+    fn examine(&self, content: &Content, format: Format) -> Result<ImageProbe, MediaError> {
         self.outcomes.get_or_examine(content.digest, || {
             let picture = examine(&content.bytes, format, self.options.image.most_pixels, &self.permits)?;
             self.counters.images_decoded.add(u64::from(picture.size.is_some()));
@@ -292,7 +292,7 @@ impl MediaStore {
         bytes: &[u8],
         format: Format,
         facts: &Facts,
-        picture: Option<Picture>,
+        picture: Option<ImageProbe>,
     ) -> Result<String, MediaError> {
         let (Some(size), Some(picture)) = (facts.target, picture) else {
             return Ok(data_url::encode(&facts.media_type, bytes));
@@ -307,16 +307,16 @@ impl MediaStore {
         &self,
         bytes: &[u8],
         format: Format,
-        picture: &Picture,
+        picture: &ImageProbe,
         key: CacheKey,
     ) -> Result<Vec<u8>, MediaError> {
         match self.cache.as_ref().map(|cache| cache.take(key)) {
-            Some(Cached::Sound(bytes)) => {
+            Some(CachedImage::Sound(bytes)) => {
                 self.counters.cache_hits.add(1);
                 return Ok(bytes);
             }
-            Some(Cached::Damaged) => self.counters.cache_repairs.add(1),
-            Some(Cached::Absent) | None => {}
+            Some(CachedImage::Damaged) => self.counters.cache_repairs.add(1),
+            Some(CachedImage::Absent) | None => {}
         }
         let made = resize(bytes, format, picture, key.size, self.options.image.most_pixels, &self.permits)?;
         self.counters.images_resized.add(1);
@@ -326,7 +326,7 @@ impl MediaStore {
         Ok(made)
     }
 
-    fn read_file(&self, found: &Found, most: u64, is_whole: bool) -> Result<Content, MediaError> {
+    fn read_file(&self, found: &RootMatch, most: u64, is_whole: bool) -> Result<Content, MediaError> {
         let content = match is_whole {
             true => file::read_whole(&found.path, most)?,
             false => file::read_head(&found.path, most)?,
@@ -337,7 +337,7 @@ impl MediaStore {
     }
 
     /// Compares a file with what it was when it was read first.
-    fn check_unchanged(&self, found: &Found, digest: Digest) -> Result<(), MediaError> {
+    fn check_unchanged(&self, found: &RootMatch, digest: Digest) -> Result<(), MediaError> {
         let mut hasher = DefaultHasher::new();
         found.path.hash(&mut hasher);
         let path = hasher.finish();
@@ -351,7 +351,7 @@ impl MediaStore {
         }
     }
 
-    fn file_of(&self, digest: Digest) -> Result<Found, MediaError> {
+    fn file_of(&self, digest: Digest) -> Result<RootMatch, MediaError> {
         let found = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(&digest);
         found.ok_or_else(|| {
             let message = format!("no local file with the digest {digest} was settled, or it was long ago");

@@ -1,8 +1,8 @@
 //! Rows that are prepared together: each is a row, a Sample, or rejected.
 
-use super::{Kept, Prepared};
+use super::{Prepared, SampleProjection};
 use crate::rejection::Rejection;
-use crate::row::{Place, Row, RowProblem, digest_of as row_digest};
+use crate::row::{Row, RowPosition, RowProblem, digest_of as row_digest};
 use gage_core::{Outcome, Sample};
 use gage_plugin::{Converted, ItemError, Preprocessor, RawRow, SampleText};
 use serde_json::Value;
@@ -22,9 +22,9 @@ struct Item<K> {
     index: u64,
     number: u64,
     file: usize,
-    place: Place,
+    place: RowPosition,
     text: Text,
-    state: State<K>,
+    state: ItemState<K>,
 }
 
 /// The text of a row.
@@ -35,7 +35,7 @@ enum Text {
     Unread(String),
 }
 
-enum State<K> {
+enum ItemState<K> {
     /// As it was read.
     Row,
     /// What the preprocessors made of it so far.
@@ -46,7 +46,7 @@ enum State<K> {
     Rejected(Box<Rejection>),
 }
 
-impl<'f, K: Kept> Batch<'f, K> {
+impl<'f, K: SampleProjection> Batch<'f, K> {
     pub(super) fn new(rows: Vec<Row>, dataset_id: &str, files: &'f [String]) -> Batch<'f, K> {
         let mut raw = Vec::with_capacity(rows.len());
         let items = rows.into_iter().map(|row| {
@@ -54,10 +54,10 @@ impl<'f, K: Kept> Batch<'f, K> {
             let (text, state) = match body {
                 Ok(body) => {
                     raw.push(RawRow { dataset: dataset_id.to_owned(), index: number, body });
-                    (Text::Raw(raw.len() - 1), State::Row)
+                    (Text::Raw(raw.len() - 1), ItemState::Row)
                 }
                 Err(RowProblem { message, text, digest }) => {
-                    (Text::Unread(digest), State::Rejected(Box::new(Rejection::of_row(message, text))))
+                    (Text::Unread(digest), ItemState::Rejected(Box::new(Rejection::of_row(message, text))))
                 }
             };
             Item { index, number, file, place, text, state }
@@ -68,8 +68,9 @@ impl<'f, K: Kept> Batch<'f, K> {
 
     /// Lets a preprocessor convert what is neither a Sample yet nor rejected.
     pub(super) fn convert(&mut self, preprocessor: &Preprocessor) {
-        let is_first = self.items.iter().all(|item| matches!(item.state, State::Row | State::Rejected(_)))
-            && self.items.iter().any(|item| matches!(item.state, State::Row));
+        let is_first =
+            self.items.iter().all(|item| matches!(item.state, ItemState::Row | ItemState::Rejected(_)))
+                && self.items.iter().any(|item| matches!(item.state, ItemState::Row));
         self.check_converted();
         let later: Vec<RawRow> = self.items.iter().filter_map(|item| item.converted(&self.raw)).collect();
         // All are rows at first, and all are converted later.
@@ -77,12 +78,12 @@ impl<'f, K: Kept> Batch<'f, K> {
         let mut results = preprocessor.convert(rows).into_iter();
         self.preprocessor = format!("the preprocessor `{}`", preprocessor.name());
         for item in &mut self.items {
-            if !matches!(item.state, State::Row | State::Converted(_)) {
+            if !matches!(item.state, ItemState::Row | ItemState::Converted(_)) {
                 continue;
             }
             let result = results.next().unwrap_or_else(|| Err(missing()));
             item.state = match result {
-                Ok(Converted::Sample(text)) => State::Converted(text),
+                Ok(Converted::Sample(text)) => ItemState::Converted(text),
                 Ok(Converted::Skipped(reason)) => {
                     item.rejected(self.files, &self.raw, Rejection::skipped(reason))
                 }
@@ -96,7 +97,7 @@ impl<'f, K: Kept> Batch<'f, K> {
     /// Rejects what a preprocessor returned that is no JSON, before another one is to read it.
     fn check_converted(&mut self) {
         for item in &mut self.items {
-            if let State::Converted(text) = &item.state
+            if let ItemState::Converted(text) = &item.state
                 && let Err(error) = text.parse()
             {
                 let rejection = Rejection::of_plugin(&self.preprocessor, error);
@@ -110,10 +111,10 @@ impl<'f, K: Kept> Batch<'f, K> {
     pub(super) fn keep_plain(&mut self) {
         let Some(keep) = K::FROM_ID else { return };
         for item in &mut self.items {
-            if let State::Converted(text) = &item.state
+            if let ItemState::Converted(text) = &item.state
                 && let Some(id) = Sample::plain_id(text.as_str())
             {
-                item.state = State::Kept(keep(id));
+                item.state = ItemState::Kept(keep(id));
             }
         }
     }
@@ -121,13 +122,13 @@ impl<'f, K: Kept> Batch<'f, K> {
     /// Makes Samples of what the preprocessors returned.
     pub(super) fn validate(&mut self, complete: impl Fn(&mut Sample, u64)) {
         for item in &mut self.items {
-            let state = std::mem::replace(&mut item.state, State::Row);
+            let state = std::mem::replace(&mut item.state, ItemState::Row);
             item.state = match state {
-                State::Converted(text) => match sample_of(&text, &self.preprocessor) {
+                ItemState::Converted(text) => match sample_of(&text, &self.preprocessor) {
                     Ok(mut sample) => {
                         // Nobody else has it yet, so that nothing is copied.
                         complete(Arc::make_mut(&mut sample), item.number);
-                        State::Sample(sample)
+                        ItemState::Sample(sample)
                     }
                     Err(rejection) => item.rejected(self.files, &self.raw, rejection),
                 },
@@ -139,15 +140,15 @@ impl<'f, K: Kept> Batch<'f, K> {
     /// The Samples that there are, in order.
     pub(super) fn samples(&self) -> impl Iterator<Item = &Sample> {
         self.items.iter().filter_map(|item| match &item.state {
-            State::Sample(sample) => Some(sample.as_ref()),
-            State::Row | State::Converted(_) | State::Kept(_) | State::Rejected(_) => None,
+            ItemState::Sample(sample) => Some(sample.as_ref()),
+            ItemState::Row | ItemState::Converted(_) | ItemState::Kept(_) | ItemState::Rejected(_) => None,
         })
     }
 
     /// Does something with each Sample, in order; an error rejects it.
     pub(super) fn each(&mut self, mut work: impl FnMut(&mut Sample) -> Result<(), Rejection>) {
         for item in &mut self.items {
-            let State::Sample(sample) = &mut item.state else { continue };
+            let ItemState::Sample(sample) = &mut item.state else { continue };
             if let Err(rejection) = work(Arc::make_mut(sample)) {
                 item.state = item.rejected(self.files, &self.raw, rejection);
             }
@@ -159,11 +160,11 @@ impl<'f, K: Kept> Batch<'f, K> {
         let finish = |item: Item<K>| {
             let (index, number, row_digest) = (item.index, item.number, item.digest(&raw));
             let result = match item.state {
-                State::Sample(sample) => Ok(keep(sample)),
-                State::Kept(kept) => Ok(kept),
-                State::Rejected(rejection) => Err(rejection),
+                ItemState::Sample(sample) => Ok(keep(sample)),
+                ItemState::Kept(kept) => Ok(kept),
+                ItemState::Rejected(rejection) => Err(rejection),
                 // Without a preprocessor nothing becomes a Sample.
-                State::Row | State::Converted(_) => Err(Box::new(item.located(
+                ItemState::Row | ItemState::Converted(_) => Err(Box::new(item.located(
                     files,
                     &raw,
                     Rejection::of_plugin("no preprocessor", missing()),
@@ -182,7 +183,7 @@ impl<'f, K: Kept> Batch<'f, K> {
 impl<K> Item<K> {
     /// What a preprocessor made of it, as a row for the next.
     fn converted(&self, raw: &[RawRow]) -> Option<RawRow> {
-        let (State::Converted(text), Some(RawRow { dataset, index, .. })) = (&self.state, self.raw(raw))
+        let (ItemState::Converted(text), Some(RawRow { dataset, index, .. })) = (&self.state, self.raw(raw))
         else {
             return None;
         };
@@ -202,11 +203,11 @@ impl<K> Item<K> {
     fn digest(&self, raw: &[RawRow]) -> String {
         let of_row = match &self.text {
             Text::Unread(digest) => digest.clone(),
-            Text::Raw(_) if matches!(self.state, State::Kept(_)) => String::new(),
+            Text::Raw(_) if matches!(self.state, ItemState::Kept(_)) => String::new(),
             Text::Raw(_) => self.raw(raw).map(|row| row_digest(row.body.as_bytes())).unwrap_or_default(),
         };
         match &self.state {
-            State::Sample(sample) if !sample.media_meta.is_empty() => {
+            ItemState::Sample(sample) if !sample.media_meta.is_empty() => {
                 let media = Value::from(sample.media_meta.clone());
                 row_digest(format!("{of_row} {media}").as_bytes())
             }
@@ -214,8 +215,8 @@ impl<K> Item<K> {
         }
     }
 
-    fn rejected(&self, files: &[String], raw: &[RawRow], rejection: Rejection) -> State<K> {
-        State::Rejected(Box::new(self.located(files, raw, rejection)))
+    fn rejected(&self, files: &[String], raw: &[RawRow], rejection: Rejection) -> ItemState<K> {
+        ItemState::Rejected(Box::new(self.located(files, raw, rejection)))
     }
 
     /// The rejection with the place and the text of its row.

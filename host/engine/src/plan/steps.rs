@@ -5,7 +5,7 @@ use gage_config::{
     Combine, JudgeStep, PipelineConfig, PluginCall, PluginReference, Problems, RoleAdapterSpec, Span,
     TaskSpec,
 };
-use gage_plugin::{AnyKind, Configured, Extractor, ExtractorKind, Judge, JudgeKind, Registry};
+use gage_plugin::{AnyKind, ConfiguredMember, Extractor, ExtractorKind, Judge, JudgeKind, Registry};
 use gage_template::PromptRenderer;
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ pub(super) fn configure<K: AnyKind>(
     registry: &Registry,
     key: &str,
     problems: &mut Problems,
-) -> Option<Configured<K>> {
+) -> Option<ConfiguredMember<K>> {
     let (family, member) = match registry.find::<K>(&call.reference) {
         Ok(found) => found,
         Err(error) => {

@@ -3,7 +3,7 @@
 use super::PlannedTask;
 use gage_config::{HookKind, PipelineConfig, RoleAdapterSpec, TaskSpec};
 use gage_core::prompt_version;
-use gage_plugin::{Configured, Kind};
+use gage_plugin::{ConfiguredMember, PluginKind};
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
 
@@ -26,7 +26,7 @@ impl<'t> PromptProvenance<'t> {
         true
     }
 
-    fn add_component<K: Kind>(&mut self, component: &'t Configured<K>) {
+    fn add_component<K: PluginKind>(&mut self, component: &'t ConfiguredMember<K>) {
         self.found.push((component.name(), component.digest().to_string()));
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::test_runs::TestRun;
-use crate::{BASELINES_FILE, BaselineState, Refreshed};
+use crate::{BASELINES_FILE, BaselineState, RefreshReport};
 use std::fs;
 
 fn opened(root: &Path) -> History {
@@ -19,8 +19,8 @@ fn only_what_changed_is_read_again() {
     TestRun::new("b", 2, "11").write(root.path());
     TestRun::new("a", 1, "10").write(root.path());
     let mut history = History::open(root.path()).unwrap();
-    assert_eq!(history.refresh().unwrap(), Refreshed { read: 2, gone: 0 });
-    assert_eq!(history.refresh().unwrap(), Refreshed::default());
+    assert_eq!(history.refresh().unwrap(), RefreshReport { read: 2, gone: 0 });
+    assert_eq!(history.refresh().unwrap(), RefreshReport::default());
     let runs = history.runs().unwrap();
     assert_eq!(ids(&history), ["a", "b"]);
     let run = &runs[0];
@@ -36,11 +36,11 @@ fn only_what_changed_is_read_again() {
     TestRun::new("a", 1, "00").write(root.path());
     fs::remove_dir_all(root.path().join("b")).unwrap();
     TestRun::new("c", 3, "11").write(root.path());
-    assert_eq!(history.refresh().unwrap(), Refreshed { read: 2, gone: 1 });
+    assert_eq!(history.refresh().unwrap(), RefreshReport { read: 2, gone: 1 });
     assert_eq!(ids(&history), ["a", "c"]);
     assert_eq!(history.run("a").unwrap().figures[0].value, Some(0.0));
     // Another process finds the index as it is.
-    assert_eq!(History::open(root.path()).unwrap().refresh().unwrap(), Refreshed::default());
+    assert_eq!(History::open(root.path()).unwrap().refresh().unwrap(), RefreshReport::default());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The metrics that are sent. Names of the field are OpenTelemetry's for generative models, where it has some.
 
 use super::task;
-use crate::meters::Answered;
+use crate::meters::AnswerMeasurements;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, MeterProvider as _, UpDownCounter};
 use opentelemetry_sdk::metrics::SdkMeterProvider;
@@ -48,7 +48,7 @@ impl Instruments {
         self.in_flight.add(change, &[task(task_id)]);
     }
 
-    pub(super) fn answered(&self, task_id: &str, answered: &Answered, has_failed: bool) {
+    pub(super) fn answered(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
         if answered.attempts == 0 {
             return;
         }

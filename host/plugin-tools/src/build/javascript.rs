@@ -1,6 +1,6 @@
 //! Projects in JavaScript and TypeScript: the SDK's own script, run by Node.
 
-use super::{BuildOptions, Made, require, tool};
+use super::{BuildOptions, BuildOutput, require, tool};
 use crate::{Project, ToolError};
 use gage_plugin::Capability;
 use std::fs;
@@ -15,7 +15,7 @@ const OLDEST: u32 = 20;
 /// The packages that the script needs.
 const PACKAGES: [&str; 2] = ["esbuild", "@bytecodealliance/componentize-js"];
 
-pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Made, ToolError> {
+pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<BuildOutput, ToolError> {
     require(project, &["gage/wit", "gage/sdk/js"])?;
     let node = node_version()?;
     if needs_install(&project.folder) {
@@ -37,7 +37,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Mad
         return Err(explain(&tool::said(&output)).unwrap_or_else(|| tool::failure(&output, "building")));
     }
     let bytes = fs::read(&component).map_err(|error| ToolError::io("read", &component, &error))?;
-    Ok(Made { bytes, with: format!("{}, Node {node}", componentize(&project.folder)) })
+    Ok(BuildOutput { bytes, with: format!("{}, Node {node}", componentize(&project.folder)) })
 }
 
 /// The version of Node, if it is new enough.

@@ -1,7 +1,7 @@
 //! Projects in Python: componentize-py, for a world that imports what the project asks for.
 
 use super::componentize_py::{INSTALL, VERSION, find_or_install};
-use super::{BuildOptions, Made, require, tool};
+use super::{BuildOptions, BuildOutput, require, tool};
 use crate::{Project, ToolError};
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Made, ToolError> {
+pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<BuildOutput, ToolError> {
     require(project, &["gage/wit", "gage/sdk/python/src"])?;
     let program = find_or_install(options)?;
     let scratch = tempfile::tempdir()
@@ -39,7 +39,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Mad
         return Err(explain(&tool::said(&output)).unwrap_or_else(|| tool::failure(&output, "building")));
     }
     let bytes = fs::read(&component).map_err(|error| ToolError::io("read", &component, &error))?;
-    Ok(Made { bytes, with: format!("componentize-py {VERSION}") })
+    Ok(BuildOutput { bytes, with: format!("componentize-py {VERSION}") })
 }
 
 /// Copies the contract and adds the world `built`, which imports nothing that is not asked for.

@@ -1,7 +1,7 @@
 //! Projects in Rust: cargo, and the encoding of a component within this process.
 
 use super::lock::Lock;
-use super::{BuildOptions, Made, tool};
+use super::{BuildOptions, BuildOutput, tool};
 use crate::{Project, ToolError};
 use gage_toolchain::{Compiler, componentize, module_of};
 use std::fs;
@@ -31,7 +31,7 @@ struct Library {
     name: Option<String>,
 }
 
-pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Made, ToolError> {
+pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<BuildOutput, ToolError> {
     let path = project.folder.join("Cargo.toml");
     let (package, library) = names_in(&path)?;
     let compiler = Compiler::find_or_install(&project.folder, options.say)
@@ -78,7 +78,7 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Mad
             "the library must use one of gage_sdk's macros, such as gage_sdk::metrics!",
         )
     })?;
-    Ok(Made { bytes, with: compiler.describe().to_owned() })
+    Ok(BuildOutput { bytes, with: compiler.describe().to_owned() })
 }
 
 /// The names of the package and of its library.

@@ -4,7 +4,7 @@ use super::samples::{converted, raw_row};
 use crate::cases::Case;
 use gage_core::{EvalContext, FieldError, Message, Object, ScoreCard};
 use gage_plugin::{
-    AdapterReply, Aggregator, AggregatorRow, AggregatorState, AnyFamily, BackendComponent, DocHook,
+    AdapterReply, Aggregator, AggregatorRow, AggregatorState, AnyComponent, BackendComponent, DocHook,
     Extractor, FinishReason, GenerateRequest, Generation, Hooked, ItemError, Judge, JudgeCase, JudgeReply,
     LoglikelihoodRequest, MediaKind, MediaSet, Metric, MetricItem, Prepared, Preprocessor, Prompt, RawRow,
     Role, RoleAdapter, Verdict,
@@ -12,7 +12,7 @@ use gage_plugin::{
 use serde_json::{Value, json};
 
 /// A member of a component with parameters, ready to be tried.
-pub(super) enum Trial {
+pub(super) enum CaseRun {
     Metric(Metric),
     Preprocessor(Preprocessor),
     DocHook(DocHook),
@@ -23,52 +23,52 @@ pub(super) enum Trial {
     Backend(BackendComponent),
 }
 
-impl Trial {
+impl CaseRun {
     pub(super) fn new(
-        family: &AnyFamily,
+        family: &AnyComponent,
         member: Option<&str>,
         params: Value,
-    ) -> Result<Trial, Vec<FieldError>> {
+    ) -> Result<CaseRun, Vec<FieldError>> {
         Ok(match family {
-            AnyFamily::Metric(family) => Trial::Metric(family.configure(member, params)?),
-            AnyFamily::Preprocessor(family) => Trial::Preprocessor(family.configure(member, params)?),
-            AnyFamily::DocHook(family) => Trial::DocHook(family.configure(member, params)?),
-            AnyFamily::Aggregator(family) => Trial::Aggregator(family.configure(member, params)?),
-            AnyFamily::Judge(family) => Trial::Judge(family.configure(member, params)?),
-            AnyFamily::Extractor(family) => Trial::Extractor(family.configure(member, params)?),
-            AnyFamily::RoleAdapter(family) => Trial::RoleAdapter(family.configure(member, params)?),
-            AnyFamily::Backend(family) => Trial::Backend(family.configure(member, params)?),
+            AnyComponent::Metric(family) => CaseRun::Metric(family.configure(member, params)?),
+            AnyComponent::Preprocessor(family) => CaseRun::Preprocessor(family.configure(member, params)?),
+            AnyComponent::DocHook(family) => CaseRun::DocHook(family.configure(member, params)?),
+            AnyComponent::Aggregator(family) => CaseRun::Aggregator(family.configure(member, params)?),
+            AnyComponent::Judge(family) => CaseRun::Judge(family.configure(member, params)?),
+            AnyComponent::Extractor(family) => CaseRun::Extractor(family.configure(member, params)?),
+            AnyComponent::RoleAdapter(family) => CaseRun::RoleAdapter(family.configure(member, params)?),
+            AnyComponent::Backend(family) => CaseRun::Backend(family.configure(member, params)?),
         })
     }
 
     /// What comes of each case when all are called together.
     pub(super) fn observe(&self, cases: &[&Case]) -> Vec<Value> {
         match self {
-            Trial::Metric(metric) => {
+            CaseRun::Metric(metric) => {
                 let items = cases.iter().map(|case| metric_item(metric, case)).collect();
                 let name = metric.description().values.first().map(|value| value.name.as_str());
                 let show = |card: ScoreCard| card_to_json(card, name.unwrap_or("score"));
                 metric.score(items).results.into_iter().map(|result| shown(result.map(show))).collect()
             }
-            Trial::Extractor(extractor) => {
+            CaseRun::Extractor(extractor) => {
                 let items = cases.iter().map(|case| extractor_item(extractor, case)).collect();
                 let show = |answer| json!({"result": answer});
                 extractor.extract(items).into_iter().map(|result| shown(result.map(show))).collect()
             }
-            Trial::Preprocessor(preprocessor) => {
+            CaseRun::Preprocessor(preprocessor) => {
                 let rows: Vec<RawRow> = cases.iter().map(|case| raw_row(case)).collect();
                 let results = preprocessor.convert(&rows).into_iter().zip(cases);
                 results.map(|(result, case)| shown(result.and_then(|given| converted(given, case)))).collect()
             }
-            Trial::DocHook(hook) => {
+            CaseRun::DocHook(hook) => {
                 let samples: Vec<String> = cases.iter().map(|case| case.get("sample").to_string()).collect();
                 hook.apply(&samples).into_iter().map(|result| shown(result.map(hooked_to_json))).collect()
             }
-            Trial::Judge(judge) => observe_judge(judge, cases),
-            Trial::RoleAdapter(adapter) => observe_adapter(adapter, cases),
-            Trial::Backend(backend) => observe_backend(backend, cases),
+            CaseRun::Judge(judge) => observe_judge(judge, cases),
+            CaseRun::RoleAdapter(adapter) => observe_adapter(adapter, cases),
+            CaseRun::Backend(backend) => observe_backend(backend, cases),
             // Each case is a data set of its own.
-            Trial::Aggregator(aggregator) => {
+            CaseRun::Aggregator(aggregator) => {
                 cases.iter().map(|case| aggregate(aggregator, &rows_of(case), usize::MAX)).collect()
             }
         }
@@ -78,7 +78,7 @@ impl Trial {
     /// what each gave alone.
     pub(super) fn vary(&self, cases: &[&Case], alone: &[Value]) -> Vec<String> {
         let mut found = Vec::new();
-        if let Trial::Aggregator(aggregator) = self {
+        if let CaseRun::Aggregator(aggregator) = self {
             for (case, alone) in cases.iter().zip(alone) {
                 let singly = aggregate(aggregator, &rows_of(case), 1);
                 if singly != *alone {

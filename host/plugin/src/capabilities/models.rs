@@ -68,7 +68,7 @@ pub trait Models: Send + Sync {
 }
 
 /// What is left of one grant.
-struct Budget {
+struct LlmBudget {
     grant: LlmGrant,
     calls: AtomicU64,
     tokens: AtomicU64,
@@ -76,13 +76,13 @@ struct Budget {
 
 /// The models that one plugin may ask.
 pub(crate) struct ModelAccess {
-    budgets: Vec<Budget>,
+    budgets: Vec<LlmBudget>,
     models: Arc<dyn Models>,
 }
 
 impl ModelAccess {
     pub(crate) fn new(grants: &[LlmGrant], models: Arc<dyn Models>) -> ModelAccess {
-        let budget = |grant: &LlmGrant| Budget {
+        let budget = |grant: &LlmGrant| LlmBudget {
             grant: grant.clone(),
             calls: AtomicU64::new(0),
             tokens: AtomicU64::new(0),
@@ -91,7 +91,7 @@ impl ModelAccess {
     }
 
     /// Takes one call from the budget of a role.
-    fn begin(&self, role: &str) -> Result<&Budget, PluginError> {
+    fn begin(&self, role: &str) -> Result<&LlmBudget, PluginError> {
         let Some(budget) = self.budgets.iter().find(|budget| budget.grant.role == role) else {
             let granted: Vec<&str> = self.budgets.iter().map(|budget| budget.grant.role.as_str()).collect();
             let shown: String = role.chars().take(80).collect();
@@ -120,7 +120,7 @@ impl ModelAccess {
         ask: impl FnOnce(Vec<Q>) -> Vec<Result<A, ModelError>>,
         tokens: impl Fn(&A) -> u64,
     ) -> Vec<Result<A, PluginError>> {
-        let begun: Vec<Result<&Budget, PluginError>> =
+        let begun: Vec<Result<&LlmBudget, PluginError>> =
             requests.iter().map(|request| self.begin(role(request))).collect();
         let allowed: Vec<Q> = requests
             .into_iter()
@@ -184,7 +184,7 @@ fn without_tokens<A>(results: Vec<Result<(A, u64), PluginError>>) -> Vec<Result<
     results.into_iter().map(|result| result.map(|(answer, _)| answer)).collect()
 }
 
-impl Budget {
+impl LlmBudget {
     fn spend(&self, tokens: u64) {
         let add = |spent: u64| Some(spent.saturating_add(tokens));
         let _ = self.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);

@@ -5,7 +5,7 @@ use crate::batch::ItemError;
 use crate::bindings::aggregator_world::{AggregatorPlugin, AggregatorPluginPre};
 use crate::bindings::types::{PluginInfo, ScoreCard as GuestCard, SubScore};
 use crate::checked;
-use crate::family::{Configured, Declared, Family, Kind};
+use crate::family::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::sandbox::GuestState;
 use crate::world::World;
 use gage_core::{ScoreCard, ScoreCard as Card};
@@ -17,12 +17,12 @@ use crate::bindings::aggregator_exports::Row as GuestRow;
 pub struct AggregatorKind;
 
 /// A component with one or more aggregators.
-pub type AggregatorFamily = Family<AggregatorKind>;
+pub type AggregatorComponent = PluginComponent<AggregatorKind>;
 
 /// An aggregator with its parameters, ready to be called.
-pub type Aggregator = Configured<AggregatorKind>;
+pub type Aggregator = ConfiguredMember<AggregatorKind>;
 
-impl Kind for AggregatorKind {
+impl PluginKind for AggregatorKind {
     const WORLD: World = World::Aggregator;
     type Detail = ();
     bindings!(AggregatorPlugin, AggregatorPluginPre, gage_plugin_aggregator);
@@ -30,7 +30,7 @@ impl Kind for AggregatorKind {
     fn describe(
         plugin: &AggregatorPlugin,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<AggregatorKind>>)> {
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<AggregatorKind>>)> {
         let guest = plugin.gage_plugin_aggregator();
         let info = guest.call_describe(&mut *store)?;
         Ok((info, guest.call_aggregators(store)?.into_iter().map(plain).collect()))

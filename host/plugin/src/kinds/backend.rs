@@ -8,7 +8,7 @@ use crate::bindings::types::{ContinuationScore, Generation, MemberSpec, PluginEr
 use crate::capabilities::Access;
 use crate::capabilities::media::MediaSet;
 use crate::checked;
-use crate::family::{Configured, Declared, Family, Further, Kind};
+use crate::family::{ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind};
 use crate::sandbox::GuestState;
 use crate::world::World;
 use gage_config::Grants;
@@ -19,10 +19,10 @@ use wasmtime::Store;
 pub struct BackendKind;
 
 /// A component that is a backend.
-pub type BackendFamily = Family<BackendKind>;
+pub type BackendPluginComponent = PluginComponent<BackendKind>;
 
 /// A backend with its configuration, ready to answer.
-pub type BackendComponent = Configured<BackendKind>;
+pub type BackendComponent = ConfiguredMember<BackendKind>;
 
 /// What a backend offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct BackendOffer {
     pub supports_loglikelihood: bool,
 }
 
-impl Kind for BackendKind {
+impl PluginKind for BackendKind {
     const WORLD: World = World::Backend;
     type Detail = BackendOffer;
     bindings!(BackendPlugin, BackendPluginPre);
@@ -43,11 +43,11 @@ impl Kind for BackendKind {
     fn describe(
         plugin: &BackendPlugin,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<BackendKind>>)> {
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<BackendKind>>)> {
         let guest = plugin.gage_plugin_backend();
         let info = guest.call_describe(&mut *store)?;
         let spec = guest.call_spec(store)?;
-        let declared = Declared {
+        let declared = DeclaredMember {
             spec: MemberSpec {
                 name: info.name.clone(),
                 description: info.description.clone(),
@@ -55,7 +55,7 @@ impl Kind for BackendKind {
                 params_schema: spec.config_schema,
             },
             inputs: Vec::new(),
-            further: Further::default(),
+            further: OptionalMetadata::default(),
             detail: BackendOffer {
                 max_batch: usize::try_from(spec.max_batch).unwrap_or(usize::MAX).max(1),
                 supports_generate: spec.supports_generate,
@@ -91,7 +91,7 @@ impl BackendComponent {
         self.family.set_models(models);
     }
 
-    /// Answers a batch of conversations: one result for each request, in order. The component can
+    /// ImportAnswers a batch of conversations: one result for each request, in order. The component can
     /// read `media` where it was granted that.
     pub fn generate(
         &self,

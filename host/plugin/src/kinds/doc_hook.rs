@@ -6,7 +6,7 @@ use crate::bindings::doc_hooks_exports::HookKind;
 use crate::bindings::doc_hooks_world::{DocHooksPlugin, DocHooksPluginPre};
 use crate::bindings::types::{Message, PluginInfo};
 use crate::checked;
-use crate::family::{Configured, Declared, Family, Further, Kind};
+use crate::family::{ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind};
 use crate::sandbox::GuestState;
 use crate::world::World;
 use gage_core::Object;
@@ -18,12 +18,12 @@ pub use crate::bindings::types::MediaKind;
 pub struct DocHookKind;
 
 /// A component with one or more hooks.
-pub type DocHookFamily = Family<DocHookKind>;
+pub type DocHookComponent = PluginComponent<DocHookKind>;
 
 /// A hook with its parameters, ready to be called.
-pub type DocHook = Configured<DocHookKind>;
+pub type DocHook = ConfiguredMember<DocHookKind>;
 
-impl Kind for DocHookKind {
+impl PluginKind for DocHookKind {
     const WORLD: World = World::DocHook;
     type Detail = HookKind;
     bindings!(DocHooksPlugin, DocHooksPluginPre, gage_plugin_doc_hooks);
@@ -31,13 +31,13 @@ impl Kind for DocHookKind {
     fn describe(
         plugin: &DocHooksPlugin,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<DocHookKind>>)> {
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<DocHookKind>>)> {
         let guest = plugin.gage_plugin_doc_hooks();
         let info = guest.call_describe(&mut *store)?;
-        let members = guest.call_hooks(store)?.into_iter().map(|hook| Declared {
+        let members = guest.call_hooks(store)?.into_iter().map(|hook| DeclaredMember {
             spec: hook.member,
             inputs: Vec::new(),
-            further: Further { hook: Some(name_of(hook.kind)), ..Further::default() },
+            further: OptionalMetadata { hook: Some(name_of(hook.kind)), ..OptionalMetadata::default() },
             detail: hook.kind,
         });
         Ok((info, members.collect()))

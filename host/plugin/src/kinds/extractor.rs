@@ -7,7 +7,7 @@ use crate::bindings::extractor_exports::AnswerKind;
 use crate::bindings::extractor_world::{ExtractorPlugin, ExtractorPluginPre};
 use crate::bindings::types::{Item, PluginInfo};
 use crate::checked;
-use crate::family::{Configured, Declared, Family, Further, Kind};
+use crate::family::{ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind};
 use crate::inputs::Input;
 use crate::sandbox::GuestState;
 use crate::world::World;
@@ -18,12 +18,12 @@ use wasmtime::Store;
 pub struct ExtractorKind;
 
 /// A component with one or more extractors.
-pub type ExtractorFamily = Family<ExtractorKind>;
+pub type ExtractorComponent = PluginComponent<ExtractorKind>;
 
 /// An extractor with its parameters, ready to be called.
-pub type Extractor = Configured<ExtractorKind>;
+pub type Extractor = ConfiguredMember<ExtractorKind>;
 
-impl Kind for ExtractorKind {
+impl PluginKind for ExtractorKind {
     const WORLD: World = World::Extractor;
     type Detail = ();
     bindings!(ExtractorPlugin, ExtractorPluginPre, gage_plugin_answer_extractor);
@@ -31,13 +31,13 @@ impl Kind for ExtractorKind {
     fn describe(
         plugin: &ExtractorPlugin,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<ExtractorKind>>)> {
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<ExtractorKind>>)> {
         let guest = plugin.gage_plugin_answer_extractor();
         let info = guest.call_describe(&mut *store)?;
-        let members = guest.call_extractors(store)?.into_iter().map(|extractor| Declared {
+        let members = guest.call_extractors(store)?.into_iter().map(|extractor| DeclaredMember {
             spec: extractor.member,
             inputs: extractor.inputs,
-            further: Further::default(),
+            further: OptionalMetadata::default(),
             detail: (),
         });
         Ok((info, members.collect()))

@@ -6,7 +6,7 @@ use crate::bindings::judge_exports::{Prompt as GuestPrompt, Verdict as GuestVerd
 use crate::bindings::judge_world::{JudgePlugin, JudgePluginPre};
 use crate::bindings::types::{Message, PluginInfo};
 use crate::checked;
-use crate::family::{Configured, Declared, Family, Kind};
+use crate::family::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::sandbox::GuestState;
 use crate::world::World;
 use gage_core::Object;
@@ -18,12 +18,12 @@ pub use crate::bindings::judge_exports::{Answered as JudgeReply, Case as JudgeCa
 pub struct JudgeKind;
 
 /// A component with one or more judges.
-pub type JudgeFamily = Family<JudgeKind>;
+pub type JudgeComponent = PluginComponent<JudgeKind>;
 
 /// A judge with its parameters, ready to be called.
-pub type Judge = Configured<JudgeKind>;
+pub type Judge = ConfiguredMember<JudgeKind>;
 
-impl Kind for JudgeKind {
+impl PluginKind for JudgeKind {
     const WORLD: World = World::Judge;
     type Detail = ();
     bindings!(JudgePlugin, JudgePluginPre, gage_plugin_judge);
@@ -31,7 +31,7 @@ impl Kind for JudgeKind {
     fn describe(
         plugin: &JudgePlugin,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<JudgeKind>>)> {
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<JudgeKind>>)> {
         let guest = plugin.gage_plugin_judge();
         let info = guest.call_describe(&mut *store)?;
         Ok((info, guest.call_judges(store)?.into_iter().map(plain).collect()))

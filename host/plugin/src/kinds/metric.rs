@@ -1,12 +1,14 @@
 //! Metrics: what they declare, and how a batch of samples is scored.
 
 use super::bindings;
-use crate::batch::{Batched, ItemError};
+use crate::batch::{BatchResult, ItemError};
 use crate::bindings::metric_exports::MetricSpec;
 use crate::bindings::metric_world::{MetricPlugin, MetricPluginPre};
 use crate::bindings::types::{Item, MemberSpec, PluginInfo};
 use crate::checked;
-use crate::family::{Configured, Declared, Family, Further, Kind, ValueDescription};
+use crate::family::{
+    ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind, ValueDescription,
+};
 use crate::inputs::Input;
 use crate::sandbox::GuestState;
 use crate::world::World;
@@ -17,12 +19,12 @@ use wasmtime::Store;
 pub struct MetricKind;
 
 /// A component with one or more metrics.
-pub type MetricFamily = Family<MetricKind>;
+pub type MetricComponent = PluginComponent<MetricKind>;
 
 /// A metric with its parameters, ready to score.
-pub type Metric = Configured<MetricKind>;
+pub type Metric = ConfiguredMember<MetricKind>;
 
-impl Kind for MetricKind {
+impl PluginKind for MetricKind {
     const WORLD: World = World::Metric;
     type Detail = ();
     bindings!(MetricPlugin, MetricPluginPre, gage_plugin_metric);
@@ -30,21 +32,21 @@ impl Kind for MetricKind {
     fn describe(
         plugin: &MetricPlugin,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<MetricKind>>)> {
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<MetricKind>>)> {
         let guest = plugin.gage_plugin_metric();
         let info = guest.call_describe(&mut *store)?;
         Ok((info, guest.call_metrics(store)?.into_iter().map(declared).collect()))
     }
 }
 
-fn declared(spec: MetricSpec) -> Declared<MetricKind> {
+fn declared(spec: MetricSpec) -> DeclaredMember<MetricKind> {
     let values = spec.values.into_iter().map(|value| ValueDescription {
         name: value.name,
         higher_is_better: value.higher_is_better,
         minimum: value.minimum,
         maximum: value.maximum,
     });
-    Declared {
+    DeclaredMember {
         spec: MemberSpec {
             name: spec.name,
             description: spec.description,
@@ -52,7 +54,7 @@ fn declared(spec: MetricSpec) -> Declared<MetricKind> {
             params_schema: spec.params_schema,
         },
         inputs: spec.inputs,
-        further: Further {
+        further: OptionalMetadata {
             hook: None,
             values: values.collect(),
             default_aggregation: Some(spec.default_aggregation),
@@ -102,7 +104,7 @@ impl Metric {
         Scored { results, fuel }
     }
 
-    pub(crate) fn score_sound(&self, items: &[Item]) -> Batched<ScoreCard> {
+    pub(crate) fn score_sound(&self, items: &[Item]) -> BatchResult<ScoreCard> {
         self.batch_with(
             self.family.linked.access(),
             items,

@@ -6,7 +6,7 @@ use crate::bindings::preprocessor_exports::Outcome;
 use crate::bindings::preprocessor_world::{PreprocessorPlugin, PreprocessorPluginPre};
 use crate::bindings::types::PluginInfo;
 use crate::checked;
-use crate::family::{Configured, Declared, Family, Kind};
+use crate::family::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::limits::Limits;
 use crate::sandbox::GuestState;
 use crate::world::World;
@@ -19,12 +19,12 @@ pub use crate::bindings::preprocessor_exports::RawRow;
 pub struct PreprocessorKind;
 
 /// A component with one or more preprocessors.
-pub type PreprocessorFamily = Family<PreprocessorKind>;
+pub type PreprocessorComponent = PluginComponent<PreprocessorKind>;
 
 /// A preprocessor with its parameters, ready to convert.
-pub type Preprocessor = Configured<PreprocessorKind>;
+pub type Preprocessor = ConfiguredMember<PreprocessorKind>;
 
-impl Kind for PreprocessorKind {
+impl PluginKind for PreprocessorKind {
     const WORLD: World = World::Preprocessor;
     type Detail = ();
     bindings!(PreprocessorPlugin, PreprocessorPluginPre, gage_plugin_preprocessor);
@@ -32,7 +32,7 @@ impl Kind for PreprocessorKind {
     fn describe(
         plugin: &PreprocessorPlugin,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<PreprocessorKind>>)> {
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<PreprocessorKind>>)> {
         let guest = plugin.gage_plugin_preprocessor();
         let info = guest.call_describe(&mut *store)?;
         Ok((info, guest.call_preprocessors(store)?.into_iter().map(plain).collect()))

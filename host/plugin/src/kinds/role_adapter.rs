@@ -7,7 +7,7 @@ use crate::bindings::role_adapter_exports::Prepared as GuestPrepared;
 use crate::bindings::role_adapter_world::{RoleAdapterPlugin, RoleAdapterPluginPre};
 use crate::bindings::types::PluginInfo;
 use crate::checked;
-use crate::family::{Configured, Declared, Family, Kind};
+use crate::family::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::sandbox::GuestState;
 use crate::world::World;
 use gage_core::Object;
@@ -19,12 +19,12 @@ pub use crate::bindings::role_adapter_exports::Answered as AdapterReply;
 pub struct RoleAdapterKind;
 
 /// A component with one or more adapters.
-pub type RoleAdapterFamily = Family<RoleAdapterKind>;
+pub type RoleAdapterComponent = PluginComponent<RoleAdapterKind>;
 
 /// An adapter with its parameters, ready to be called.
-pub type RoleAdapter = Configured<RoleAdapterKind>;
+pub type RoleAdapter = ConfiguredMember<RoleAdapterKind>;
 
-impl Kind for RoleAdapterKind {
+impl PluginKind for RoleAdapterKind {
     const WORLD: World = World::RoleAdapter;
     type Detail = ();
     bindings!(RoleAdapterPlugin, RoleAdapterPluginPre, gage_plugin_role_adapter);
@@ -32,7 +32,7 @@ impl Kind for RoleAdapterKind {
     fn describe(
         plugin: &RoleAdapterPlugin,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<RoleAdapterKind>>)> {
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<RoleAdapterKind>>)> {
         let guest = plugin.gage_plugin_role_adapter();
         let info = guest.call_describe(&mut *store)?;
         Ok((info, guest.call_adapters(store)?.into_iter().map(plain).collect()))

@@ -100,15 +100,15 @@ impl http::Host for GuestState {
 }
 
 /// One result for each request.
-type Answers<A> = Vec<Result<A, PluginError>>;
+type ImportAnswers<A> = Vec<Result<A, PluginError>>;
 
 impl GuestState {
     /// Asks models, all at the same time.
     fn ask_models<Q, A>(
         &mut self,
         requests: Vec<Q>,
-        ask: impl FnOnce(&ModelAccess, Vec<Q>, Duration) -> Answers<A>,
-    ) -> wasmtime::Result<Answers<A>> {
+        ask: impl FnOnce(&ModelAccess, Vec<Q>, Duration) -> ImportAnswers<A>,
+    ) -> wasmtime::Result<ImportAnswers<A>> {
         self.count_calls(requests.len())?;
         if requests.is_empty() {
             return Ok(Vec::new());
@@ -121,12 +121,16 @@ impl GuestState {
 }
 
 /// The answer to the only request.
-fn only<A>(mut answers: Answers<A>) -> Result<A, PluginError> {
+fn only<A>(mut answers: ImportAnswers<A>) -> Result<A, PluginError> {
     answers.pop().unwrap_or_else(|| Err(not_now("llm")))
 }
 
 /// Requests with parameters that are no object keep their place.
-fn generate(models: &ModelAccess, requests: Vec<GenerateRequest>, time: Duration) -> Answers<Generation> {
+fn generate(
+    models: &ModelAccess,
+    requests: Vec<GenerateRequest>,
+    time: Duration,
+) -> ImportAnswers<Generation> {
     let (mut sound, mut results) = (Vec::new(), Vec::new());
     for request in requests {
         results.push(model_request(request).map(|request| sound.push(request)));
@@ -141,7 +145,10 @@ impl llm::Host for GuestState {
         self.generate_all(vec![request]).map(only)
     }
 
-    fn generate_all(&mut self, requests: Vec<GenerateRequest>) -> wasmtime::Result<Answers<Generation>> {
+    fn generate_all(
+        &mut self,
+        requests: Vec<GenerateRequest>,
+    ) -> wasmtime::Result<ImportAnswers<Generation>> {
         self.ask_models(requests, generate)
     }
 
@@ -155,7 +162,7 @@ impl llm::Host for GuestState {
     fn loglikelihood_all(
         &mut self,
         requests: Vec<LoglikelihoodRequest>,
-    ) -> wasmtime::Result<Answers<Vec<ContinuationScore>>> {
+    ) -> wasmtime::Result<ImportAnswers<Vec<ContinuationScore>>> {
         self.ask_models(requests, ModelAccess::loglikelihood)
     }
 
@@ -169,7 +176,7 @@ impl llm::Host for GuestState {
     fn rolling_loglikelihood_all(
         &mut self,
         requests: Vec<RollingLoglikelihoodRequest>,
-    ) -> wasmtime::Result<Answers<RollingScore>> {
+    ) -> wasmtime::Result<ImportAnswers<RollingScore>> {
         self.ask_models(requests, ModelAccess::rolling_loglikelihood)
     }
 
@@ -177,7 +184,7 @@ impl llm::Host for GuestState {
         self.embed_all(vec![request]).map(only)
     }
 
-    fn embed_all(&mut self, requests: Vec<EmbedRequest>) -> wasmtime::Result<Answers<Vec<Vec<f32>>>> {
+    fn embed_all(&mut self, requests: Vec<EmbedRequest>) -> wasmtime::Result<ImportAnswers<Vec<Vec<f32>>>> {
         self.ask_models(requests, ModelAccess::embed)
     }
 }

@@ -22,8 +22,8 @@ pub(super) struct Wasi {
 impl Wasi {
     fn new() -> Wasi {
         let context = WasiCtx::builder()
-            .wall_clock(StoppedClock)
-            .monotonic_clock(StoppedClock)
+            .wall_clock(FrozenMonotonicClock)
+            .monotonic_clock(FrozenMonotonicClock)
             .secure_random(ChaCha8Rng::seed_from_u64(GUEST_SEED))
             .insecure_random(ChaCha8Rng::seed_from_u64(GUEST_SEED))
             .insecure_random_seed(u128::from(GUEST_SEED))
@@ -47,24 +47,24 @@ impl WasiView for GuestState {
 pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_sync(linker)?;
     linker.allow_shadowing(true);
-    monotonic_clock::add_to_linker::<GuestState, StillClock>(linker, |state| Still {
+    monotonic_clock::add_to_linker::<GuestState, FrozenWallClock>(linker, |state| FrozenClock {
         table: &mut state.wasi.get_or_insert_with(Wasi::new).table,
     })?;
     linker.allow_shadowing(false);
     Ok(())
 }
 
-struct StillClock;
+struct FrozenWallClock;
 
-impl HasData for StillClock {
-    type Data<'a> = Still<'a>;
+impl HasData for FrozenWallClock {
+    type Data<'a> = FrozenClock<'a>;
 }
 
-struct Still<'a> {
+struct FrozenClock<'a> {
     table: &'a mut ResourceTable,
 }
 
-impl monotonic_clock::Host for Still<'_> {
+impl monotonic_clock::Host for FrozenClock<'_> {
     fn now(&mut self) -> wasmtime::Result<u64> {
         Ok(0)
     }
@@ -74,7 +74,7 @@ impl monotonic_clock::Host for Still<'_> {
     }
 
     fn subscribe_instant(&mut self, _when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        let alarm = self.table.push(Alarm)?;
+        let alarm = self.table.push(TimerFired)?;
         subscribe(self.table, alarm)
     }
 
@@ -84,19 +84,19 @@ impl monotonic_clock::Host for Still<'_> {
 }
 
 /// An alarm that has gone off.
-struct Alarm;
+struct TimerFired;
 
 #[async_trait::async_trait]
-impl Pollable for Alarm {
+impl Pollable for TimerFired {
     async fn ready(&mut self) {}
 }
 
 /// In nanoseconds: a second.
 const RESOLUTION: u64 = 1_000_000_000;
 
-struct StoppedClock;
+struct FrozenMonotonicClock;
 
-impl wasmtime_wasi::HostWallClock for StoppedClock {
+impl wasmtime_wasi::HostWallClock for FrozenMonotonicClock {
     fn resolution(&self) -> Duration {
         Duration::from_nanos(RESOLUTION)
     }
@@ -106,7 +106,7 @@ impl wasmtime_wasi::HostWallClock for StoppedClock {
     }
 }
 
-impl wasmtime_wasi::HostMonotonicClock for StoppedClock {
+impl wasmtime_wasi::HostMonotonicClock for FrozenMonotonicClock {
     fn resolution(&self) -> u64 {
         RESOLUTION
     }

@@ -3,11 +3,15 @@
 use super::*;
 use proptest::prelude::*;
 
-fn drawn(score: f64, cluster: u64) -> Drawn {
-    Drawn { score, weight: 1.0, cluster }
+fn drawn(score: f64, cluster: u64) -> ResampledScore {
+    ResampledScore { score, weight: 1.0, cluster }
 }
 
-fn resampled(scores: &[Drawn], statistic: Statistic, is_clustered: bool) -> Option<Resampled> {
+fn resampled(
+    scores: &[ResampledScore],
+    statistic: Statistic,
+    is_clustered: bool,
+) -> Option<BootstrapInterval> {
     let mut reservoir = Reservoir::new(1_000);
     scores.iter().for_each(|drawn| reservoir.add(*drawn));
     reservoir.resample(statistic, is_clustered)
@@ -15,7 +19,8 @@ fn resampled(scores: &[Drawn], statistic: Statistic, is_clustered: bool) -> Opti
 
 #[test]
 fn an_interval_of_a_mean_is_near_that_of_the_formula() {
-    let scores: Vec<Drawn> = (0..400).map(|number| drawn(f64::from(number % 20), number as u64)).collect();
+    let scores: Vec<ResampledScore> =
+        (0..400).map(|number| drawn(f64::from(number % 20), number as u64)).collect();
     let mut spread = Spread::default();
     scores.iter().for_each(|drawn| spread.add(drawn.score));
     let expected = spread.standard_error().unwrap();
@@ -29,7 +34,7 @@ fn an_interval_of_a_mean_is_near_that_of_the_formula() {
 #[test]
 fn an_interval_of_a_median_is_near_that_of_the_order_statistics() {
     // Of 401 numbers the ranks 181 and 221 hold the median with 95 % (binomial distribution).
-    let scores: Vec<Drawn> = (1..=401).map(|number| drawn(f64::from(number), 0)).collect();
+    let scores: Vec<ResampledScore> = (1..=401).map(|number| drawn(f64::from(number), 0)).collect();
     let found = resampled(&scores, Statistic::Quantile(500), false).unwrap().interval;
     assert!((found.low - 181.0).abs() < 5.0 && (found.high - 221.0).abs() < 5.0, "{found:?}");
 }
@@ -37,8 +42,8 @@ fn an_interval_of_a_median_is_near_that_of_the_order_statistics() {
 #[test]
 fn clusters_are_drawn_whole() {
     // Two samples in each of twenty clusters say no more than one of each.
-    let once: Vec<Drawn> = (0..20).map(|number| drawn((number % 7) as f64, number)).collect();
-    let twice: Vec<Drawn> = once.iter().flat_map(|drawn| [*drawn, *drawn]).collect();
+    let once: Vec<ResampledScore> = (0..20).map(|number| drawn((number % 7) as f64, number)).collect();
+    let twice: Vec<ResampledScore> = once.iter().flat_map(|drawn| [*drawn, *drawn]).collect();
     for statistic in [Statistic::WeightedMean, Statistic::Quantile(500)] {
         let clustered = resampled(&twice, statistic, true).unwrap();
         let alone = resampled(&twice, statistic, false).unwrap();
@@ -59,7 +64,7 @@ fn one_score_or_cluster_says_nothing() {
         let same = resampled(&[drawn(1.0, 3), drawn(1.0, 4)], statistic, true).unwrap();
         assert_eq!((same.stderr, same.interval.low, same.interval.high), (0.0, 1.0, 1.0));
     }
-    let weightless = Drawn { weight: 0.0, ..drawn(1.0, 0) };
+    let weightless = ResampledScore { weight: 0.0, ..drawn(1.0, 0) };
     assert_eq!(resampled(&[weightless, weightless], Statistic::WeightedMean, false), None);
 }
 
@@ -75,7 +80,8 @@ fn a_reservoir_keeps_its_limit_and_every_score_alike() {
 /// Bytes of a summary rest on these numbers, which a program of the same steps in Python gave.
 #[test]
 fn resamples_never_change() {
-    let scores: Vec<Drawn> = (0..50).map(|number| drawn(f64::from(number * number % 17), 0)).collect();
+    let scores: Vec<ResampledScore> =
+        (0..50).map(|number| drawn(f64::from(number * number % 17), 0)).collect();
     let cases = [
         (Statistic::Quantile(500), 4.0, 9.0, 1.2522328406039687),
         (Statistic::WeightedMean, 6.54, 9.62, 0.7930218340179731),
@@ -96,14 +102,14 @@ proptest! {
         per_mille in 0_u64..=1_000,
         is_clustered in any::<bool>(),
     ) {
-        let scores: Vec<Drawn> =
-            scores.into_iter().map(|(score, weight, cluster)| Drawn { score, weight, cluster }).collect();
+        let scores: Vec<ResampledScore> =
+            scores.into_iter().map(|(score, weight, cluster)| ResampledScore { score, weight, cluster }).collect();
         let least = scores.iter().map(|drawn| drawn.score).fold(f64::INFINITY, f64::min);
         let greatest = scores.iter().map(|drawn| drawn.score).fold(f64::NEG_INFINITY, f64::max);
         for statistic in [Statistic::WeightedMean, Statistic::Quantile(per_mille)] {
             let found = resampled(&scores, statistic, is_clustered);
             prop_assert_eq!(found, resampled(&scores, statistic, is_clustered));
-            let Some(Resampled { stderr, interval }) = found else { continue };
+            let Some(BootstrapInterval { stderr, interval }) = found else { continue };
             prop_assert!(stderr >= 0.0 && interval.low <= interval.high);
             prop_assert!(interval.low >= least - 1e-9 && interval.high <= greatest + 1e-9);
         }
@@ -115,7 +121,7 @@ proptest! {
         scores in prop::collection::vec(-1e3..1e3, 2..30),
         per_mille in 0_u64..=1_000,
     ) {
-        let mut kept: Vec<Drawn> = scores.iter().map(|score| drawn(*score, 0)).collect();
+        let mut kept: Vec<ResampledScore> = scores.iter().map(|score| drawn(*score, 0)).collect();
         kept.sort_by(|one, two| one.score.total_cmp(&two.score));
         let found = resampled_quantiles(&kept, false, per_mille, &mut SplitMix64::new(SEED));
         let mut random = SplitMix64::new(SEED);
@@ -129,7 +135,7 @@ proptest! {
 
 #[test]
 fn numbers_at_the_end_of_the_range_are_no_panic() {
-    let scores: Vec<Drawn> =
+    let scores: Vec<ResampledScore> =
         (0..40).map(|number| drawn(if number % 2 == 0 { f64::MAX } else { -f64::MAX }, number)).collect();
     for statistic in [Statistic::WeightedMean, Statistic::Quantile(500), Statistic::Quantile(900)] {
         for is_clustered in [false, true] {

@@ -1,9 +1,9 @@
 //! The way of a comparison: plan, read both runs once, test, judge.
 
 use super::gate_changes;
-use super::gating::{self, Judged};
+use super::gating::{self, GateDecision};
 use super::identity::{self, Difference, IdentityPart};
-use super::margin::Units;
+use super::margin::ScoreUnits;
 use super::paired_scores::PairedScores;
 use super::pairing::{Column, Measure, PairedTask};
 use super::permutations::{MAX_PERMUTATIONS, Permutations};
@@ -14,7 +14,7 @@ use super::source::ComparedSource;
 use super::verdict::Verdict;
 use super::warnings::{self, ComparisonWarning};
 use super::{collecting, multiplicity, naming};
-use crate::grouping::Grouping;
+use crate::grouping::Slicing;
 use crate::{CompensatedSum, IntervalMethod};
 use gage_config::GateSpec;
 use gage_core::Digest;
@@ -94,14 +94,14 @@ pub fn compare(
     let results = tests.run(options);
     let mut metrics: Vec<MetricComparison> = Vec::with_capacity(examined.len());
     let mut judged = Vec::with_capacity(examined.len());
-    for (Examined { mut metric, scores, test, slice_tests }, planned) in examined {
+    for (ExaminedMetric { mut metric, scores, test, slice_tests }, planned) in examined {
         metric.test = results.note(test);
         for (slice, test) in metric.slices.iter_mut().zip(slice_tests) {
             let TestNote { worse, better, .. } = results.note(test);
             slice.p_value = (2.0 * worse.min(better)).min(1.0);
         }
         metric.scorer_versions = planned.scorer_versions.clone();
-        judged.push(Judged { scores, limits: planned.gate });
+        judged.push(GateDecision { scores, limits: planned.gate });
         metrics.push(metric);
     }
     adjust_slices(&mut metrics);
@@ -174,30 +174,30 @@ struct Tests(Vec<SignFlipTest>);
 
 /// A test that is done, or the number of one that is not.
 #[derive(Clone)]
-enum Pending {
+enum PendingTest {
     Done(TestNote),
     Number(usize),
 }
 
 impl Tests {
-    fn add(&mut self, test: Result<TestNote, SignFlipTest>) -> Pending {
+    fn add(&mut self, test: Result<TestNote, SignFlipTest>) -> PendingTest {
         match test {
-            Ok(note) => Pending::Done(note),
+            Ok(note) => PendingTest::Done(note),
             Err(test) => {
                 self.0.push(test);
-                Pending::Number(self.0.len() - 1)
+                PendingTest::Number(self.0.len() - 1)
             }
         }
     }
 
-    fn is_exact(&self, test: &Pending) -> bool {
+    fn is_exact(&self, test: &PendingTest) -> bool {
         match test {
-            Pending::Done(_) => true,
-            Pending::Number(number) => self.0.get(*number).is_some_and(SignFlipTest::is_exact),
+            PendingTest::Done(_) => true,
+            PendingTest::Number(number) => self.0.get(*number).is_some_and(SignFlipTest::is_exact),
         }
     }
 
-    fn run(self, options: &CompareOptions) -> Results {
+    fn run(self, options: &CompareOptions) -> TestResults {
         let found = sign_flip_tests(&self.0, options.threads);
         let note = |found: super::SignFlipResult| TestNote {
             name: "sign_flip",
@@ -205,39 +205,39 @@ impl Tests {
             better: found.better,
             permutations: found.permutations,
         };
-        Results(found.into_iter().map(note).collect())
+        TestResults(found.into_iter().map(note).collect())
     }
 }
 
-struct Results(Vec<TestNote>);
+struct TestResults(Vec<TestNote>);
 
-impl Results {
-    fn note(&self, test: Pending) -> TestNote {
+impl TestResults {
+    fn note(&self, test: PendingTest) -> TestNote {
         let nothing = TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None };
         match test {
-            Pending::Done(note) => note,
-            Pending::Number(number) => self.0.get(number).cloned().unwrap_or(nothing),
+            PendingTest::Done(note) => note,
+            PendingTest::Number(number) => self.0.get(number).cloned().unwrap_or(nothing),
         }
     }
 }
 
 /// A measure with everything but its tests.
-struct Examined {
+struct ExaminedMetric {
     metric: MetricComparison,
     scores: PairedScores,
-    test: Pending,
-    slice_tests: Vec<Pending>,
+    test: PendingTest,
+    slice_tests: Vec<PendingTest>,
 }
 
 fn examine(
     task: &PairedTask,
     measure: &Measure,
     column: &Column,
-    grouping: &Grouping,
+    grouping: &Slicing,
     permutations: u32,
     usual: u32,
     tests: &mut Tests,
-) -> Examined {
+) -> ExaminedMetric {
     let name = [task.task_id.as_str(), &measure.metric_id, measure.sub_score.as_deref().unwrap_or_default()];
     let seed = seed_of(&name);
     let cluster = |number: usize| task.clusters.get(number).copied().unwrap_or_default();
@@ -285,7 +285,7 @@ fn examine(
         scorer_versions: Default::default(),
         higher_is_better: measure.higher_is_better,
         n: scores.count(),
-        // Counts of samples stay far below 2^53.
+        // RowCounts of samples stay far below 2^53.
         coverage: if total == 0 { 0.0 } else { scores.count() as f64 / total as f64 },
         unscored_base: Column::unscored(&column.base, task.paired()),
         unscored_new: Column::unscored(&column.new, task.paired()),
@@ -306,7 +306,7 @@ fn examine(
         slices,
     };
     let test = tests.add(scores.test(seed, permutations));
-    Examined { metric, scores, test, slice_tests }
+    ExaminedMetric { metric, scores, test, slice_tests }
 }
 
 /// Signs differ from metric to metric, and are the same each time.
@@ -328,24 +328,24 @@ fn adjust_slices(metrics: &mut [MetricComparison]) {
 }
 
 /// A metric over all tasks that have it, while these are gone through.
-struct Pooled {
+struct PooledScores {
     overall: Overall,
     base: CompensatedSum,
     new: CompensatedSum,
-    units: Units,
+    units: ScoreUnits,
     method: IntervalMethod,
 }
 
 /// The metrics that several tasks have, over all samples of these.
-fn overall(metrics: &[MetricComparison], judged: &[Judged]) -> Vec<Overall> {
-    let mut found: Vec<Pooled> = Vec::new();
-    for (metric, Judged { scores, .. }) in
+fn overall(metrics: &[MetricComparison], judged: &[GateDecision]) -> Vec<Overall> {
+    let mut found: Vec<PooledScores> = Vec::new();
+    for (metric, GateDecision { scores, .. }) in
         metrics.iter().zip(judged).filter(|(metric, _)| metric.sub_score.is_none())
     {
         let Some((base, new, _)) = scores.means() else { continue };
         let place = found.iter().position(|pooled| pooled.overall.metric_id == metric.metric_id);
         let place = place.unwrap_or_else(|| {
-            found.push(Pooled::new(&metric.metric_id));
+            found.push(PooledScores::new(&metric.metric_id));
             found.len() - 1
         });
         let Some(pooled) = found.get_mut(place) else { continue };
@@ -359,11 +359,11 @@ fn overall(metrics: &[MetricComparison], judged: &[Judged]) -> Vec<Overall> {
             pooled.method = scores.method();
         }
     }
-    found.into_iter().filter(|pooled| pooled.overall.tasks > 1).map(Pooled::finish).collect()
+    found.into_iter().filter(|pooled| pooled.overall.tasks > 1).map(PooledScores::finish).collect()
 }
 
-impl Pooled {
-    fn new(metric_id: &str) -> Pooled {
+impl PooledScores {
+    fn new(metric_id: &str) -> PooledScores {
         let overall = Overall {
             metric_id: metric_id.to_owned(),
             tasks: 0,
@@ -373,11 +373,11 @@ impl Pooled {
             difference: 0.0,
             interval: None,
         };
-        Pooled {
+        PooledScores {
             overall,
             base: CompensatedSum::default(),
             new: CompensatedSum::default(),
-            units: Units::default(),
+            units: ScoreUnits::default(),
             method: IntervalMethod::T,
         }
     }

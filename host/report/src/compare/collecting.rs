@@ -4,7 +4,7 @@ use super::pairing::{Measure, PairedTask};
 use super::plan::TaskPlan;
 use super::reading::{ContentBy, SampleReader};
 use super::source::ComparedSource;
-use crate::grouping::Grouping;
+use crate::grouping::Slicing;
 use crate::{ReportError, TaskDescription};
 
 /// The samples of each task in both runs, and the slices and clusters that they are in.
@@ -13,15 +13,15 @@ pub(super) fn read(
     new: &ComparedSource,
     plans: &[TaskPlan<'_>],
     most_flips: usize,
-) -> Result<Vec<(PairedTask, Grouping)>, ReportError> {
+) -> Result<Vec<(PairedTask, Slicing)>, ReportError> {
     let content = match base.has_row_digests() && new.has_row_digests() {
         true => ContentBy::Row,
         false => ContentBy::Sample,
     };
-    let mut tasks: Vec<(PairedTask, Grouping)> = plans
+    let mut tasks: Vec<(PairedTask, Slicing)> = plans
         .iter()
         .map(|plan| {
-            let grouping = Grouping::new(&description(new, plan.task_id));
+            let grouping = Slicing::new(&description(new, plan.task_id));
             let measures = plan.measures.iter().map(|planned| planned.measure.clone()).collect();
             (PairedTask::new(plan.task_id, measures, grouping.paths(), most_flips), grouping)
         })

@@ -13,7 +13,7 @@ use super::verdict::Verdict;
 pub(super) const DEFAULT_ALPHA: f64 = 0.05;
 
 /// A measure with its scores.
-pub(super) struct Judged {
+pub(super) struct GateDecision {
     pub(super) scores: PairedScores,
     pub(super) limits: Option<Limits>,
 }
@@ -104,14 +104,14 @@ pub(super) fn refusal(
 /// Gives every gated metric its answer, and all the loss that could have been seen.
 pub(super) fn judge(
     metrics: &mut [MetricComparison],
-    judged: &[Judged],
+    judged: &[GateDecision],
     refusal: Option<&(Verdict, String)>,
 ) {
     let gated = || metrics.iter().zip(judged).filter_map(|(metric, judged)| Some((metric, judged.limits?)));
     let tests: Vec<(f64, f64)> = gated().map(|(metric, limits)| (metric.test.worse, limits.alpha)).collect();
     let count = tests.len().max(1) as f64;
     let mut ratios = holm(&tests).into_iter();
-    for (metric, Judged { scores, limits }) in metrics.iter_mut().zip(judged) {
+    for (metric, GateDecision { scores, limits }) in metrics.iter_mut().zip(judged) {
         let Some(limits) = limits else {
             metric.smallest_visible = scores.smallest_visible(DEFAULT_ALPHA);
             continue;

@@ -12,7 +12,7 @@ const IMAGINED_PAIRS: u32 = 2;
 /// Independent units: samples, or clusters of samples. A unit's total is the sum of the differences of its
 /// samples, positive where the new run is better.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Units {
+pub(super) struct ScoreUnits {
     pub(super) totals: Vec<f64>,
     /// How many samples each has.
     pub(super) sizes: Vec<f64>,
@@ -72,7 +72,7 @@ fn robust_sum(units: impl Iterator<Item = (f64, f64)> + Clone) -> RobustSum {
     RobustSum { total, variance, skewness, degrees: (trace * trace / (outside + diagonal)).max(1.0) }
 }
 
-impl Units {
+impl ScoreUnits {
     fn count(&self) -> f64 {
         self.totals.len() as f64
     }
@@ -87,7 +87,7 @@ impl Units {
     }
 
     /// Adds other units.
-    pub(super) fn add(&mut self, others: Units) {
+    pub(super) fn add(&mut self, others: ScoreUnits) {
         self.totals.extend(others.totals);
         self.sizes.extend(others.sizes);
         self.reach = self.reach.max(others.reach);

@@ -27,7 +27,7 @@ const MAX_SAMPLE_SIZE: f64 = 1e15;
 
 /// How the samples changed whose difference is to be told.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Changes {
+pub(super) struct ChangeRates {
     /// The share of samples that change.
     pub(super) changed: f64,
     /// How much better the mean is; the size is at most the share.
@@ -36,7 +36,7 @@ pub(super) struct Changes {
 
 /// What a gate asks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct SampleSizeQuestion {
     pub(super) margin: f64,
     /// The level of the test of the margin.
     pub(super) alpha: f64,
@@ -46,9 +46,14 @@ pub(super) struct Asked {
 
 /// The least number of samples above `count`, within half a percent, of which one of both tests calls the difference with
 /// the chance `wanted`. `None` beyond a million thousand millions.
-pub(super) fn samples_needed(changes: Changes, asked: Asked, wanted: f64, count: u64) -> Option<u64> {
-    let Changes { changed, gain } = changes;
-    let Asked { margin, alpha, adjusted } = asked;
+pub(super) fn samples_needed(
+    changes: ChangeRates,
+    asked: SampleSizeQuestion,
+    wanted: f64,
+    count: u64,
+) -> Option<u64> {
+    let ChangeRates { changed, gain } = changes;
+    let SampleSizeQuestion { margin, alpha, adjusted } = asked;
     let deviation = changed.sqrt();
     let factor = |level: f64| normal_quantile(level) + normal_quantile(1.0 - wanted);
     let square = |root: f64| root * root;
@@ -102,7 +107,7 @@ fn least_number(guess: f64, count: u64, is_enough: impl Fn(u64) -> bool) -> Opti
 }
 
 /// How likely the exact test of a loss calls the difference.
-fn loss_power(samples: u64, Changes { changed, gain }: Changes, alpha: f64) -> f64 {
+fn loss_power(samples: u64, ChangeRates { changed, gain }: ChangeRates, alpha: f64) -> f64 {
     if samples <= MAX_SUMMED_PAIRS {
         return mcnemar::power(samples, changed, -gain, alpha);
     }
@@ -112,7 +117,7 @@ fn loss_power(samples: u64, Changes { changed, gain }: Changes, alpha: f64) -> f
 }
 
 /// How likely the exact test of the margin lets the difference pass.
-pub(super) fn pass_power(samples: u64, changes: Changes, asked: Asked) -> f64 {
+pub(super) fn pass_power(samples: u64, changes: ChangeRates, asked: SampleSizeQuestion) -> f64 {
     if samples > MAX_SUMMED_PAIRS {
         pass_power_of_many(samples, changes, asked)
     } else {
@@ -121,8 +126,12 @@ pub(super) fn pass_power(samples: u64, changes: Changes, asked: Asked) -> f64 {
 }
 
 /// The same by the normal approximation, with the largest share of changed samples that the test reckons with.
-fn pass_power_of_many(samples: u64, Changes { changed, gain }: Changes, asked: Asked) -> f64 {
-    let Asked { margin, alpha, .. } = asked;
+fn pass_power_of_many(
+    samples: u64,
+    ChangeRates { changed, gain }: ChangeRates,
+    asked: SampleSizeQuestion,
+) -> f64 {
+    let SampleSizeQuestion { margin, alpha, .. } = asked;
     let count = samples as f64;
     let error = range_error(alpha);
     let most = changed + normal_quantile(error / 2.0) * (changed * (1.0 - changed) / count).sqrt();
@@ -133,7 +142,11 @@ fn pass_power_of_many(samples: u64, Changes { changed, gain }: Changes, asked: A
 }
 
 /// The same summed over how many samples change, and how many of these become worse.
-fn pass_power_of_few(samples: u64, Changes { changed, gain }: Changes, asked: Asked) -> f64 {
+fn pass_power_of_few(
+    samples: u64,
+    ChangeRates { changed, gain }: ChangeRates,
+    asked: SampleSizeQuestion,
+) -> f64 {
     let share = changed.max(gain.abs()).min(1.0);
     if share <= 0.0 {
         return f64::from(u8::from(most_worse(samples, 0, asked, None) >= 0));
@@ -158,7 +171,7 @@ struct PassBorder {
 }
 
 impl PassBorder {
-    fn new(samples: u64, share: f64, asked: Asked) -> PassBorder {
+    fn new(samples: u64, share: f64, asked: SampleSizeQuestion) -> PassBorder {
         let count = signed(samples) as f64;
         let reach = REACH * (count * share * (1.0 - share)).sqrt() + 3.0;
         let first = (count * share - reach).floor().max(0.0) as i64;
@@ -192,7 +205,7 @@ impl PassBorder {
 }
 
 /// How many of so many changed samples may be worse, sought from a number nearby; −1 where not even none may.
-fn most_worse(samples: u64, changed: i64, asked: Asked, near: Option<i64>) -> i64 {
+fn most_worse(samples: u64, changed: i64, asked: SampleSizeQuestion, near: Option<i64>) -> i64 {
     let test = MarginTest::new(samples, changed.unsigned_abs(), asked.margin, asked.alpha);
     let passes = |worse: i64| test.p_value(changed - 2 * worse, STEPS) <= asked.alpha;
     let Some(near) = near else {

@@ -1,7 +1,7 @@
 //! The scores of samples that were scored in both runs, and what can be said of their differences.
 
-use super::margin::Units;
-use super::needed::{self, Asked, Changes};
+use super::margin::ScoreUnits;
+use super::needed::{self, ChangeRates, SampleSizeQuestion};
 use super::pairing::Measure;
 use super::result::TestNote;
 use super::{mcnemar, sign_flip::SignFlipTest};
@@ -97,7 +97,7 @@ impl PairedScores {
     }
 
     /// What is independent of each other.
-    pub(super) fn units(&self) -> Units {
+    pub(super) fn units(&self) -> ScoreUnits {
         // Most scores lie between 0 and 1, whether or not these reach the ends.
         let is_unit = self.lowest >= 0.0 && self.highest <= 1.0;
         let reach = if is_unit { 1.0 } else { self.highest - self.lowest };
@@ -105,7 +105,7 @@ impl PairedScores {
             None => (self.gains.clone(), vec![1.0; self.gains.len()]),
             Some(clusters) => clusters.values().copied().unzip(),
         };
-        Units { totals, sizes, reach, largest: self.lowest.abs().max(self.highest.abs()) }
+        ScoreUnits { totals, sizes, reach, largest: self.lowest.abs().max(self.highest.abs()) }
     }
 
     /// How an interval of these scores is computed that is not of 0 and 1 alone.
@@ -114,7 +114,7 @@ impl PairedScores {
     }
 
     /// The 95 % interval of `new − base`: for scores of 0 and 1 the adjusted one of Bonett and Price,
-    /// "Adjusted Wald Confidence Interval for a Changes of Binomial Proportions Based on Paired Data",
+    /// "Adjusted Wald Confidence Interval for a ChangeRates of Binomial Proportions Based on Paired Data",
     /// Journal of Educational and Behavioral Statistics 37 (2012); else that of the standard error that the
     /// tests use.
     pub(super) fn interval(&self) -> Option<Interval> {
@@ -185,8 +185,8 @@ impl PairedScores {
     pub(super) fn samples_needed(&self, margin: f64, alpha: f64, adjusted_alpha: f64) -> Option<u64> {
         let gain = self.mean_gain();
         if self.is_binary() {
-            let changes = Changes { changed: self.changed(), gain };
-            let asked = Asked { margin, alpha, adjusted: adjusted_alpha };
+            let changes = ChangeRates { changed: self.changed(), gain };
+            let asked = SampleSizeQuestion { margin, alpha, adjusted: adjusted_alpha };
             return needed::samples_needed(changes, asked, WANTED_POWER, self.count());
         }
         let least = self.units().samples_needed(gain, margin, (alpha, adjusted_alpha), WANTED_POWER)?;

@@ -3,7 +3,7 @@
 
 use super::reading::ReadSample;
 use super::result::{Flip, TaskPairing};
-use super::tags::Tags;
+use super::tags::TagCounts;
 use super::unscored::Unscored;
 use std::collections::{BTreeMap, HashMap};
 
@@ -58,13 +58,13 @@ pub(super) struct Column {
     pub(super) new: Side,
     pub(super) not_finite: u64,
     pub(super) too_large: u64,
-    pub(super) tags: Tags,
+    pub(super) tags: TagCounts,
     /// The worst first; with the numbers of the samples.
     flips: Vec<(usize, f64, Flip)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PairState {
     OnlyInBase,
     OnlyInNew,
     Paired,
@@ -84,7 +84,7 @@ pub(super) struct PairedTask {
     pub(super) slices: Vec<Vec<(u32, u32)>>,
     numbers: HashMap<u64, u32>,
     /// What a sample was made from, and what became of it.
-    rows: Vec<(u64, State)>,
+    rows: Vec<(u64, PairState)>,
     most_flips: usize,
     not_reached: u64,
 }
@@ -116,9 +116,9 @@ impl PairedTask {
             column.too_large += u64::from(value.is_too_large);
             column.tags.add_base(&value.tags);
         }
-        let Some((number, is_new)) = self.number_of(sample, State::OnlyInBase) else { return };
+        let Some((number, is_new)) = self.number_of(sample, PairState::OnlyInBase) else { return };
         if !is_new {
-            self.set_state(number, State::Duplicate);
+            self.set_state(number, PairState::Duplicate);
             return;
         }
         for (column, value) in self.columns.iter_mut().zip(&sample.values) {
@@ -133,17 +133,17 @@ impl PairedTask {
             column.too_large += u64::from(value.is_too_large);
             column.tags.add_new(&value.tags);
         }
-        let Some((number, is_new)) = self.number_of(sample, State::OnlyInNew) else { return };
+        let Some((number, is_new)) = self.number_of(sample, PairState::OnlyInNew) else { return };
         if is_new {
             return;
         }
         match self.rows.get(number) {
-            Some((content, State::OnlyInBase)) if *content == sample.content => {
-                self.set_state(number, State::Paired);
+            Some((content, PairState::OnlyInBase)) if *content == sample.content => {
+                self.set_state(number, PairState::Paired);
             }
-            Some((_, State::OnlyInBase)) => return self.set_state(number, State::OtherContent),
+            Some((_, PairState::OnlyInBase)) => return self.set_state(number, PairState::OtherContent),
             Some(_) => {
-                self.set_state(number, State::Duplicate);
+                self.set_state(number, PairState::Duplicate);
                 self.columns.iter_mut().for_each(|column| column.flips.retain(|(of, ..)| *of != number));
                 return;
             }
@@ -169,7 +169,7 @@ impl PairedTask {
 
     /// The number of a sample by its id, and whether it is the first with it. `None` beyond four thousand
     /// million samples.
-    fn number_of(&mut self, sample: &ReadSample, state: State) -> Option<(usize, bool)> {
+    fn number_of(&mut self, sample: &ReadSample, state: PairState) -> Option<(usize, bool)> {
         if let Some(number) = self.numbers.get(&sample.id_hash) {
             return Some((*number as usize, false));
         }
@@ -179,7 +179,7 @@ impl PairedTask {
         Some((number, true))
     }
 
-    fn set_state(&mut self, number: usize, state: State) {
+    fn set_state(&mut self, number: usize, state: PairState) {
         if let Some(row) = self.rows.get_mut(number) {
             row.1 = state;
         }
@@ -211,25 +211,25 @@ impl PairedTask {
         self.rows
             .iter()
             .enumerate()
-            .filter(|(_, (_, state))| *state == State::Paired)
+            .filter(|(_, (_, state))| *state == PairState::Paired)
             .map(|(number, _)| number)
     }
 
     pub(super) fn is_paired(&self, number: usize) -> bool {
-        self.rows.get(number).is_some_and(|(_, state)| *state == State::Paired)
+        self.rows.get(number).is_some_and(|(_, state)| *state == PairState::Paired)
     }
 
     pub(super) fn counts(&self) -> TaskPairing {
-        let count = |wanted: State| self.rows.iter().filter(|(_, state)| *state == wanted).count() as u64;
+        let count = |wanted: PairState| self.rows.iter().filter(|(_, state)| *state == wanted).count() as u64;
         TaskPairing {
             task_id: self.task_id.clone(),
             total: self.rows.len() as u64 + self.not_reached,
             not_reached: self.not_reached,
-            paired: count(State::Paired),
-            only_in_base: count(State::OnlyInBase),
-            only_in_new: count(State::OnlyInNew),
-            different_content: count(State::OtherContent),
-            duplicate_ids: count(State::Duplicate),
+            paired: count(PairState::Paired),
+            only_in_base: count(PairState::OnlyInBase),
+            only_in_new: count(PairState::OnlyInNew),
+            different_content: count(PairState::OtherContent),
+            duplicate_ids: count(PairState::Duplicate),
         }
     }
 }

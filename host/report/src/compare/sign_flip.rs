@@ -55,7 +55,7 @@ pub struct SignFlipResult {
 /// of the difference alone, and each sum is taken in the order of the differences; so figures do not
 /// depend on the number of threads.
 pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipResult> {
-    let prepared: Vec<Prepared> = tests.iter().map(Prepared::new).collect();
+    let prepared: Vec<PreparedSignFlips> = tests.iter().map(PreparedSignFlips::new).collect();
     let mut jobs = Vec::new();
     for (number, test) in prepared.iter().enumerate() {
         if test.sizes.len() > MAX_EXACT_UNITS {
@@ -95,7 +95,7 @@ pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipRe
             }
         }
     });
-    let result = |(test, (worse, better)): (&Prepared, (u32, u32))| {
+    let result = |(test, (worse, better)): (&PreparedSignFlips, (u32, u32))| {
         if test.sizes.len() <= MAX_EXACT_UNITS {
             return test.all_signs();
         }
@@ -108,7 +108,7 @@ pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipRe
 
 /// The sum of a permutation is `2 · (sum of the sizes with a positive sign) − (sum of all sizes)`, so only
 /// the former is looked at.
-struct Prepared {
+struct PreparedSignFlips {
     /// The sizes of the differences other than 0.
     sizes: Vec<f64>,
     /// The sum of those whose difference is positive.
@@ -119,13 +119,13 @@ struct Prepared {
     permutations: u32,
 }
 
-impl Prepared {
-    fn new(test: &SignFlipTest) -> Prepared {
+impl PreparedSignFlips {
+    fn new(test: &SignFlipTest) -> PreparedSignFlips {
         let changed = || test.differences.iter().copied().filter(|difference| *difference != 0.0);
         let sizes: Vec<f64> = changed().map(f64::abs).collect();
         let observed = changed().filter(|difference| *difference > 0.0).sum();
         let tolerance = 1e-11 * sizes.iter().sum::<f64>();
-        Prepared { sizes, observed, tolerance, seed: test.seed, permutations: test.permutations }
+        PreparedSignFlips { sizes, observed, tolerance, seed: test.seed, permutations: test.permutations }
     }
 
     /// How many permutations of a range have a sum that is as low as the observed one, and as high.

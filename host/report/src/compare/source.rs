@@ -163,7 +163,7 @@ impl ComparedSource {
     }
 
     /// The same with the answers that await their judges or their scores, and how far each sample came.
-    pub(crate) fn records_so_far(&self) -> Result<RecordsSoFar<'_>, RecordError> {
+    pub(crate) fn records_so_far(&self) -> Result<PartialRecords<'_>, RecordError> {
         match &self.journal {
             Some(journal) => Ok(Box::new(journal.records_so_far(&self.task_ids()))),
             None => {
@@ -187,7 +187,7 @@ impl ComparedSource {
 type Records<'a> = Box<dyn Iterator<Item = Result<SampleRecord, RecordError>> + 'a>;
 
 /// The same with how far each sample came.
-pub(crate) type RecordsSoFar<'a> =
+pub(crate) type PartialRecords<'a> =
     Box<dyn Iterator<Item = Result<(SampleRecord, SampleStage), RecordError>> + 'a>;
 
 fn record_of(line: SampleLine) -> SampleRecord {

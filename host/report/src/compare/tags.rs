@@ -6,11 +6,11 @@ use std::collections::HashMap;
 /// Most reasons that are told apart; the rest is `(other)`.
 const MAX_TAGS: usize = 1_000;
 
-/// Counts of reasons.
+/// RowCounts of reasons.
 #[derive(Debug, Default)]
-pub(super) struct Tags(HashMap<String, [u64; 3]>);
+pub(super) struct TagCounts(HashMap<String, [u64; 3]>);
 
-impl Tags {
+impl TagCounts {
     /// Reasons of a record of the baseline.
     pub(super) fn add_base(&mut self, tags: &[String]) {
         self.add(tags, 0);

@@ -1,11 +1,11 @@
 //! What is no reason against an answer, and what whoever reads it should know.
 
-use super::gating::Judged;
+use super::gating::GateDecision;
 use super::plan::ComparePlan;
 use super::reason::{number, shortened};
 use super::result::{Comparison, MetricComparison};
 use super::source::ComparedSource;
-use crate::grouping::Grouping;
+use crate::grouping::Slicing;
 use serde::Serialize;
 
 /// Something about the samples or the gate of a task that makes an answer say less than it seems to.
@@ -31,7 +31,7 @@ pub(super) fn of_clusters(
     base: &ComparedSource,
     new: &ComparedSource,
     task_id: &str,
-    grouping: &Grouping,
+    grouping: &Slicing,
 ) -> Option<ComparisonWarning> {
     let path_of = |source: &ComparedSource| {
         let task = source.config()?.tasks.iter().find(|task| task.task_id == task_id)?;
@@ -67,7 +67,7 @@ pub(super) fn of_clusters(
 pub(super) fn of_margins(
     plan: &ComparePlan<'_>,
     metrics: &[MetricComparison],
-    judged: &[Judged],
+    judged: &[GateDecision],
 ) -> Vec<ComparisonWarning> {
     let measures = plan.tasks.iter().flat_map(|task| &task.measures);
     let wide = measures.zip(metrics).zip(judged).filter_map(|((planned, metric), judged)| {

@@ -34,12 +34,12 @@ struct TaskFile {
     hashes: sha2::Sha256,
     repeat: u64,
     settings: Value,
-    seen: Seen,
+    seen: SeenTask,
 }
 
 /// What the samples of a task say of it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct SeenTask {
     /// Most examples that stood before a question.
     shots: usize,
     /// Whether answers were chosen by their log-likelihood rather than written.
@@ -61,7 +61,7 @@ pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<E
         let repeat = run.repeat(&task.task_id);
         tasks.insert(
             task.task_id.as_str(),
-            TaskFile { file, hashes: sha2::Digest::new(), repeat, settings, seen: Seen::default() },
+            TaskFile { file, hashes: sha2::Digest::new(), repeat, settings, seen: SeenTask::default() },
         );
         if run.model(&task.task_id).name != first.name {
             exported.notes.push(format!(
@@ -187,7 +187,7 @@ fn metric_name(metric_id: &str) -> String {
 fn results(
     run: &Run<'_>,
     model: &Model,
-    (task_hashes, seen): (Object, HashMap<&str, Seen>),
+    (task_hashes, seen): (Object, HashMap<&str, SeenTask>),
     notes: &mut Vec<String>,
 ) -> Value {
     let by_task = |value: &dyn Fn(&TaskSummary) -> Value| {
@@ -270,7 +270,7 @@ fn task_results(run: &Run<'_>, task: &TaskSummary, without_value: &mut usize) ->
 
 /// What the harness dumps of its `TaskConfig`, as far as it means something here. Like there, what is not known is left
 /// out, and what was sent along belongs to tasks whose answers are written.
-fn task_config(run: &Run<'_>, task: &TaskSummary, Seen { shots, is_choice }: Seen) -> Value {
+fn task_config(run: &Run<'_>, task: &TaskSummary, SeenTask { shots, is_choice }: SeenTask) -> Value {
     let metrics: Vec<Value> = run
         .figures(&task.task_id)
         .iter()

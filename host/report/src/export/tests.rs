@@ -4,7 +4,7 @@
 use super::{ExportError, ExportFormat, ExportOptions, Exported, Publisher, export};
 use crate::compare::ComparedSource;
 use crate::test_records::{failed, sample, scored, task};
-use crate::{Phases, Reach, Reaches, TaskDescription, no_folds, write_reports};
+use crate::{Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports};
 use gage_core::Outcome;
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -18,14 +18,14 @@ const HOSTILE: &str = "é\u{1b}[31m\u{0}\"\\\n\r\t</script>\u{2028}\u{202e}🙂,
 
 /// A run of two tasks: one whose answers are written and one whose answers are chosen.
 fn write_run(root: &Path, status: RunStatus, records: &[SampleRecord]) -> PathBuf {
-    write_run_that_came_to(root, status, records, &Reaches::new())
+    write_run_that_came_to(root, status, records, &Completeness::new())
 }
 
 fn write_run_that_came_to(
     root: &Path,
     status: RunStatus,
     records: &[SampleRecord],
-    reaches: &Reaches,
+    reaches: &Completeness,
 ) -> PathBuf {
     let folder = RunFolder::create(root, "run").unwrap();
     let config = json!({
@@ -47,7 +47,7 @@ fn write_run_that_came_to(
     let sampling_params = sampling.as_object().unwrap().clone();
     let slices = vec!["metadata.topic".to_owned()];
     let tasks = [TaskDescription { sampling_params, slices, ..task("written") }, task("chosen")];
-    write_reports(&folder, &tasks, reaches, &Phases::default(), &no_folds).unwrap();
+    write_reports(&folder, &tasks, reaches, &Phases::default(), &no_custom_aggregators).unwrap();
     manifest.finish(status);
     manifest.finished_at = Some("2026-01-31T09:06:00Z".to_owned());
     manifest.write(&folder).unwrap();
@@ -347,13 +347,13 @@ fn csv_has_a_row_for_each_figure() {
 #[test]
 fn a_total_that_nobody_knows_is_not_claimed() {
     for (reach, [of_metric, of_slice, of_other], original) in [
-        (Reach::Whole, ["false", "false", "false"], 6),
+        (TaskCompleteness::Whole, ["false", "false", "false"], 6),
         // Which slices the rest is in nobody knows.
-        (Reach::Of(60), ["false", "true", "false"], 60),
-        (Reach::Unknown, ["true", "true", "false"], 6),
+        (TaskCompleteness::Of(60), ["false", "true", "false"], 60),
+        (TaskCompleteness::Unknown, ["true", "true", "false"], 6),
     ] {
         let root = tempfile::tempdir().unwrap();
-        let reaches = Reaches::from([("written".to_owned(), reach)]);
+        let reaches = Completeness::from([("written".to_owned(), reach)]);
         let run = write_run_that_came_to(root.path(), RunStatus::Incomplete, &records(), &reaches);
         let source = ComparedSource::open(&run).unwrap();
         let csv = export(&source, &options(ExportFormat::Csv, &root.path().join("csv"))).unwrap();
@@ -369,13 +369,13 @@ fn a_total_that_nobody_knows_is_not_claimed() {
         let lm_eval = export(&source, &options(ExportFormat::LmEval, &root.path().join("lm"))).unwrap();
         let is_told =
             lm_eval.notes.iter().any(|note| note.contains("nobody knows how many samples were left"));
-        assert_eq!(is_told, reach == Reach::Unknown, "{:?}", lm_eval.notes);
+        assert_eq!(is_told, reach == TaskCompleteness::Unknown, "{:?}", lm_eval.notes);
         let results = lm_eval.files.iter().find(|path| path.to_string_lossy().contains("results_")).unwrap();
         let results = json_at(results);
         assert_eq!(results["n-samples"]["written"], json!({"original": original, "effective": 6}));
         assert_eq!(
             results["gage_host"]["tasks"]["written"]["total_is_least"] == true,
-            reach == Reach::Unknown
+            reach == TaskCompleteness::Unknown
         );
     }
 }

@@ -1,10 +1,10 @@
 //! Makes the figure of a metric.
 
 use super::counts::{MAX_NAMES, NameCounts};
-use super::tally::{Observed, Tallied, Tally};
+use super::tally::{ObservedScore, Tally, TallyResult};
 use super::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
-use crate::fold::{FoldRow, FoldState, Folds};
-use crate::grouping::{Grouping, Place};
+use crate::fold::{AggregationRow, AggregatorState, CustomAggregators};
+use crate::grouping::{SliceMembership, Slicing};
 use crate::label::{OTHER, label, number_label};
 use crate::{Accumulator, Aggregation, CompensatedSum, MetricDescription};
 use gage_core::{MetricResult, Outcome, OutcomeCounts, RESULT_SCHEMA_VERSION, ScoreCard};
@@ -21,7 +21,7 @@ const MAX_RESAMPLED_SLICE_SAMPLES: u64 = 10_000;
 pub(super) struct FigureBuilder<'a> {
     task_id: String,
     description: MetricDescription,
-    folds: Folds<'a>,
+    folds: CustomAggregators<'a>,
     is_clustered: bool,
     whole: Tally,
     /// By path and number.
@@ -53,8 +53,8 @@ impl<'a> FigureBuilder<'a> {
     pub(super) fn new(
         task_id: &str,
         description: &MetricDescription,
-        grouping: &Grouping,
-        folds: Folds<'a>,
+        grouping: &Slicing,
+        folds: CustomAggregators<'a>,
     ) -> FigureBuilder<'a> {
         let is_clustered = grouping.is_clustered();
         FigureBuilder {
@@ -77,7 +77,7 @@ impl<'a> FigureBuilder<'a> {
     }
 
     /// Adds a record: what the metric said about it, and how it ended.
-    pub(super) fn add(&mut self, results: &[MetricResult], record: &SampleRecord, place: &Place) {
+    pub(super) fn add(&mut self, results: &[MetricResult], record: &SampleRecord, place: &SliceMembership) {
         let result = results.iter().find(|result| result.metric_id == self.description.metric_id);
         let card = result.and_then(|result| result.card.as_ref());
         let outcome = result.map_or(record.outcome, |result| result.outcome);
@@ -101,7 +101,7 @@ impl<'a> FigureBuilder<'a> {
         });
         card.into_iter().flat_map(|card| &card.error_tags).for_each(|tag| self.error_tags.add(tag));
         let cluster = self.is_clustered.then_some(place.cluster);
-        let row = scored.map(|(card, _)| FoldRow {
+        let row = scored.map(|(card, _)| AggregationRow {
             sample_id: &record.sample_id,
             weight: weight(card),
             card,
@@ -141,11 +141,11 @@ impl<'a> FigureBuilder<'a> {
     }
 
     /// Ends the sample whose records were added since the last was ended.
-    pub(super) fn end_sample(&mut self, place: &Place) {
+    pub(super) fn end_sample(&mut self, place: &SliceMembership) {
         let sample = std::mem::take(&mut self.sample).observed(place.cluster);
         let aggregation = self.description.aggregation.clone();
         self.visit(place, |tally| tally.add_sample(&aggregation, sample));
-        let Some(Observed { weight, .. }) = sample else { return };
+        let Some(ObservedScore { weight, .. }) = sample else { return };
         for sub_score in self.sub_scores.values_mut().filter(|sub_score| sub_score.repeats > 0) {
             let sum = std::mem::take(&mut sub_score.sum);
             let repeats = std::mem::take(&mut sub_score.repeats);
@@ -154,7 +154,7 @@ impl<'a> FigureBuilder<'a> {
     }
 
     /// Calls for the tally of the task, and for that of each slice of the place.
-    fn visit(&mut self, place: &Place, visit: impl Fn(&mut Tally)) {
+    fn visit(&mut self, place: &SliceMembership, visit: impl Fn(&mut Tally)) {
         visit(&mut self.whole);
         for (tallies, numbers) in self.slices.iter_mut().zip(&place.slices) {
             for number in numbers {
@@ -176,7 +176,7 @@ impl<'a> FigureBuilder<'a> {
     }
 
     /// The figure, of a task in which so many records are missing. Of these nobody knows in which slices they are.
-    pub(super) fn finish(mut self, grouping: &Grouping, missing: u64) -> MetricFigure {
+    pub(super) fn finish(mut self, grouping: &Slicing, missing: u64) -> MetricFigure {
         self.whole.add_missing(missing, grouping.repeat());
         let scale = self.description.scale_of(&self.description.value_name);
         let scales = std::mem::take(&mut self.description.scales);
@@ -190,7 +190,7 @@ impl<'a> FigureBuilder<'a> {
             is_proportion: _,
             scales: _,
         } = self.description;
-        let Tallied { value, n, total, coverage, stderr, interval, clusters, figures, error } =
+        let TallyResult { value, n, total, coverage, stderr, interval, clusters, figures, error } =
             self.whole.finish(&aggregation);
         let mut slices = Vec::new();
         for ((by, names), tallies) in grouping.slices().zip(self.slices) {
@@ -246,9 +246,9 @@ impl RepeatedSample {
         self.is_graded |= score != 0.0 && score != 1.0;
     }
 
-    fn observed(self, cluster: u64) -> Option<Observed> {
+    fn observed(self, cluster: u64) -> Option<ObservedScore> {
         let repeats = self.scored as f64;
-        (self.scored > 0).then(|| Observed {
+        (self.scored > 0).then(|| ObservedScore {
             score: self.scores.divided_by(repeats),
             weight: self.weights.divided_by(repeats),
             cluster,
@@ -262,10 +262,10 @@ fn tally(
     description: &MetricDescription,
     is_clustered: bool,
     most_resampled: u64,
-    folds: Folds<'_>,
+    folds: CustomAggregators<'_>,
 ) -> Tally {
     let fold = match &description.aggregation {
-        Aggregation::Custom(name) => Some(FoldState::new(name, folds(task_id, &description.metric_id))),
+        Aggregation::Custom(name) => Some(AggregatorState::new(name, folds(task_id, &description.metric_id))),
         _ => None,
     };
     let is_proportion = description.is_proportion || description.aggregation == Aggregation::PassRate;
@@ -273,8 +273,8 @@ fn tally(
     Tally::new(&description.aggregation, is_proportion, scale, is_clustered, most_resampled, fold)
 }
 
-fn slice_figure(by: &str, key: &str, tallied: Tallied) -> SliceFigure {
-    let Tallied { value, n, total, coverage, stderr, interval, error, .. } = tallied;
+fn slice_figure(by: &str, key: &str, tallied: TallyResult) -> SliceFigure {
+    let TallyResult { value, n, total, coverage, stderr, interval, error, .. } = tallied;
     SliceFigure { by: by.to_owned(), key: key.to_owned(), value, n, total, coverage, stderr, interval, error }
 }
 

@@ -2,20 +2,20 @@
 
 use super::MetricFigure;
 use super::builder::FigureBuilder;
-use crate::fold::Folds;
-use crate::grouping::Grouping;
-use crate::{MetricDescription, Reach, ReportError, TaskDescription, UnfoundPath};
+use crate::fold::CustomAggregators;
+use crate::grouping::Slicing;
+use crate::{MetricDescription, ReportError, TaskCompleteness, TaskDescription, UnfoundPath};
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
 
 /// Makes the figures of some metrics of a task from its records, which are seen once, in dataset
 /// order.
 pub(crate) struct FigureSet<'a> {
-    grouping: Grouping,
+    grouping: Slicing,
     figures: Vec<FigureBuilder<'a>>,
     has_sample: bool,
     records: u64,
-    reach: Reach,
+    reach: TaskCompleteness,
     prompt_version: String,
 }
 
@@ -23,9 +23,9 @@ impl<'a> FigureSet<'a> {
     pub(crate) fn new(
         task: &TaskDescription,
         metrics: &[MetricDescription],
-        folds: Folds<'a>,
+        folds: CustomAggregators<'a>,
     ) -> FigureSet<'a> {
-        let grouping = Grouping::new(task);
+        let grouping = Slicing::new(task);
         let builder = |metric| FigureBuilder::new(&task.task_id, metric, &grouping, folds);
         let figures = metrics.iter().map(builder).collect();
         FigureSet {
@@ -33,7 +33,7 @@ impl<'a> FigureSet<'a> {
             figures,
             has_sample: false,
             records: 0,
-            reach: Reach::Whole,
+            reach: TaskCompleteness::Whole,
             prompt_version: task.prompt_version.clone(),
         }
     }
@@ -79,7 +79,7 @@ impl<'a> FigureSet<'a> {
     }
 
     /// Says how far the run came of the task; default: to its end.
-    pub(crate) fn set_reach(&mut self, reach: Reach) {
+    pub(crate) fn set_reach(&mut self, reach: TaskCompleteness) {
         self.reach = reach;
     }
 
@@ -90,7 +90,7 @@ impl<'a> FigureSet<'a> {
         let (reach, missing) = (self.reach, self.reach.missing(self.records));
         let finish = |figure: FigureBuilder<'_>| MetricFigure {
             prompt_version: prompt_version.clone(),
-            total_is_least: reach == Reach::Unknown,
+            total_is_least: reach == TaskCompleteness::Unknown,
             ..figure.finish(grouping, missing)
         };
         self.figures.into_iter().map(finish).collect()

@@ -1,9 +1,9 @@
 //! What samples add up to: those of a task, or of one slice of it.
 
 use crate::accumulator::per_mille;
-use crate::bootstrap::{Drawn, Reservoir, Statistic};
+use crate::bootstrap::{ResampledScore, Reservoir, Statistic};
 use crate::cluster::ClusterSums;
-use crate::fold::{FoldRow, FoldState};
+use crate::fold::{AggregationRow, AggregatorState};
 use crate::statistics::{is_no_spread, t_interval, wilson_of_proportion, wilson_on_scale};
 use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, Scale, Spread};
 use gage_core::ScoreCard;
@@ -16,7 +16,7 @@ const PROPORTIONS: Scale = [0.0, 1.0];
 
 /// One sample: the mean of its scored repeats.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Observed {
+pub(super) struct ObservedScore {
     pub(super) score: f64,
     pub(super) weight: f64,
     pub(super) cluster: u64,
@@ -36,14 +36,14 @@ pub(super) struct Tally {
     clusters: Option<ClusterSums>,
     /// For figures without a formula for their error.
     reservoir: Option<(Statistic, Reservoir)>,
-    fold: Option<FoldState>,
+    fold: Option<AggregatorState>,
     samples: u64,
     records: u64,
     scored_records: u64,
 }
 
 /// What a tally came to.
-pub(super) struct Tallied {
+pub(super) struct TallyResult {
     pub(super) value: Option<f64>,
     pub(super) n: u64,
     pub(super) total: u64,
@@ -64,7 +64,7 @@ impl Tally {
         scale: Option<Scale>,
         is_clustered: bool,
         most_resampled: u64,
-        fold: Option<FoldState>,
+        fold: Option<AggregatorState>,
     ) -> Tally {
         let statistic = statistic(aggregation, is_clustered);
         Tally {
@@ -87,8 +87,8 @@ impl Tally {
         self.fold.as_ref().is_some_and(|fold| fold.counts_unscored(card))
     }
 
-    /// Counts a record: one repeat of a sample.
-    pub(super) fn add_record(&mut self, row: Option<FoldRow<'_>>) {
+    /// RowCounts a record: one repeat of a sample.
+    pub(super) fn add_record(&mut self, row: Option<AggregationRow<'_>>) {
         self.records += 1;
         let Some(row) = row else { return };
         self.scored_records += 1;
@@ -98,9 +98,9 @@ impl Tally {
     }
 
     /// Adds a sample, whose records were counted before; `None` where none of them was scored.
-    pub(super) fn add_sample(&mut self, aggregation: &Aggregation, sample: Option<Observed>) {
+    pub(super) fn add_sample(&mut self, aggregation: &Aggregation, sample: Option<ObservedScore>) {
         self.samples += 1;
-        let Some(Observed { score, weight, cluster, is_binary }) = sample else { return };
+        let Some(ObservedScore { score, weight, cluster, is_binary }) = sample else { return };
         self.scores.add(score, weight);
         self.spread.add(score);
         self.is_binary &= is_binary;
@@ -110,11 +110,11 @@ impl Tally {
             clusters.add(cluster, score, weight);
         }
         if let Some((_, reservoir)) = &mut self.reservoir {
-            reservoir.add(Drawn { score, weight, cluster });
+            reservoir.add(ResampledScore { score, weight, cluster });
         }
     }
 
-    /// Counts records that never came, so many of them a sample.
+    /// RowCounts records that never came, so many of them a sample.
     pub(super) fn add_missing(&mut self, records: u64, repeat: u64) {
         self.records += records;
         if records > 0 {
@@ -122,15 +122,15 @@ impl Tally {
         }
     }
 
-    pub(super) fn finish(mut self, aggregation: &Aggregation) -> Tallied {
+    pub(super) fn finish(mut self, aggregation: &Aggregation) -> TallyResult {
         let (n, total) = (self.scores.count(), self.samples);
         let clusters = self.clusters.as_ref().map(ClusterSums::count);
         let coverage = match self.records {
             0 => 0.0,
-            // Counts of records stay far below 2^53.
+            // RowCounts of records stay far below 2^53.
             records => self.scored_records as f64 / records as f64,
         };
-        let mut tallied = Tallied {
+        let mut tallied = TallyResult {
             value: None,
             n,
             total,

@@ -3,7 +3,10 @@
 use super::*;
 use crate::statistics::{t_interval, wilson_interval, wilson_of_proportion};
 use crate::test_records::{description, failed, sample, scored, task};
-use crate::{Fold, FoldRow, IntervalMethod, MetricDescription, TaskDescription, no_folds};
+use crate::{
+    AggregationRow, CustomAggregator, IntervalMethod, MetricDescription, TaskDescription,
+    no_custom_aggregators,
+};
 use gage_core::{MetricResult, ScoreCard};
 use gage_record::SampleRecord;
 use serde_json::{Value, json};
@@ -15,7 +18,7 @@ const MAX_NAMES: usize = counts::MAX_NAMES;
 
 fn of_task(task: &TaskDescription, aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
     let metric = MetricDescription { aggregation, ..description("m") };
-    let mut set = FigureSet::new(task, &[metric], &no_folds);
+    let mut set = FigureSet::new(task, &[metric], &no_custom_aggregators);
     records.iter().for_each(|record| set.add(&record.metrics, record).unwrap());
     set.finish().remove(0)
 }
@@ -71,7 +74,7 @@ fn what_failed_is_not_a_wrong_answer() {
 fn a_length_of_one_is_no_proportion() {
     let length = MetricDescription { is_proportion: false, ..description("m") };
     let task = task("t");
-    let mut set = FigureSet::new(&task, &[length], &no_folds);
+    let mut set = FigureSet::new(&task, &[length], &no_custom_aggregators);
     scores(&[1.0; 10]).iter().for_each(|record| set.add(&record.metrics, record).unwrap());
     let found = set.finish().remove(0);
     assert_eq!((found.value, found.stderr, found.interval), (Some(1.0), None, None));
@@ -91,7 +94,7 @@ fn on_scale(
         ..description("m")
     };
     let task = TaskDescription { cluster_by: cluster.map(|_| "metadata.text".to_owned()), ..task("t") };
-    let mut set = FigureSet::new(&task, &[metric], &no_folds);
+    let mut set = FigureSet::new(&task, &[metric], &no_custom_aggregators);
     for (index, (score, weight)) in (0..).zip(scored) {
         let document = json!({"metadata": {"text": index / cluster.unwrap_or(1)}});
         let mut record = of_document(index, *score, document);
@@ -321,8 +324,8 @@ struct Weights {
     rows: u64,
 }
 
-impl Fold for Weights {
-    fn add(&mut self, row: FoldRow<'_>) -> Result<(), String> {
+impl CustomAggregator for Weights {
+    fn add(&mut self, row: AggregationRow<'_>) -> Result<(), String> {
         if row.card.primary_score == Some(-1.0) {
             return Err(format!("sample '{}' is refused", row.sample_id));
         }
@@ -350,9 +353,9 @@ impl Fold for Weights {
 fn folded(records: &[SampleRecord], has_fold: bool) -> MetricFigure {
     let metric =
         MetricDescription { aggregation: Aggregation::Custom("weights".to_owned()), ..description("m") };
-    let folds = |task_id: &str, metric_id: &str| -> Option<Box<dyn Fold>> {
+    let folds = |task_id: &str, metric_id: &str| -> Option<Box<dyn CustomAggregator>> {
         assert_eq!((task_id, metric_id), ("t", "m"));
-        has_fold.then(|| Box::new(Weights::default()) as Box<dyn Fold>)
+        has_fold.then(|| Box::new(Weights::default()) as Box<dyn CustomAggregator>)
     };
     let task = TaskDescription { slices: vec!["data_tag".to_owned()], ..task("t") };
     let mut set = FigureSet::new(&task, &[metric], &folds);

@@ -1,6 +1,6 @@
 //! The parts of the page that do not depend on a run.
 
-use super::page::{Parts, Rendered, render};
+use super::page::{Parts, RenderedPage, render};
 
 const BODY: &str = include_str!("assets/report.html");
 
@@ -23,7 +23,7 @@ const DATA: &str = "<!--data-->";
 pub(super) fn frame(title: &str, links: &str) -> (String, String, String) {
     let body = BODY.replace("<!--links-->", links);
     let parts = Parts { title, body: &body, style: STYLE, script: SCRIPT, may_ask: false };
-    let Rendered { html, policy } = render(&parts);
+    let RenderedPage { html, policy } = render(&parts);
     let (before, behind) = html.split_once(DATA).unwrap_or((&html, ""));
     (before.to_owned(), behind.to_owned(), policy)
 }

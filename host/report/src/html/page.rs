@@ -35,7 +35,7 @@ pub struct Parts<'a> {
 
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedPage {
     /// The document.
     pub html: String,
     /// Its Content-Security-Policy, which is in the document as well.
@@ -44,7 +44,7 @@ pub struct Rendered {
 
 /// Puts a page together. Its policy lets it run its own script, use its own style and show media that it
 /// holds.
-pub fn render(parts: &Parts<'_>) -> Rendered {
+pub fn render(parts: &Parts<'_>) -> RenderedPage {
     let style = format!("{STYLE}{}", parts.style);
     let script = format!("{SCRIPT}{}", parts.script);
     let connect = if parts.may_ask { " connect-src 'self';" } else { "" };
@@ -61,7 +61,7 @@ pub fn render(parts: &Parts<'_>) -> Rendered {
         .replace("/*script*/", &script)
         // The last: it may be text of others.
         .replace("<!--title-->", &printable_html(parts.title));
-    Rendered { html, policy }
+    RenderedPage { html, policy }
 }
 
 /// A text of the page as a policy names it.

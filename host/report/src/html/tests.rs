@@ -3,7 +3,7 @@
 use super::write_html_file;
 use crate::compare::{CompareOptions, ComparedSource, compare};
 use crate::test_records::{failed, sample, task};
-use crate::{Phases, Reaches, no_folds, write_reports};
+use crate::{Completeness, Phases, no_custom_aggregators, write_reports};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
@@ -19,7 +19,8 @@ fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     journal.append_batch(records.iter().map(JournalEntry::Whole)).unwrap();
-    write_reports(&folder, &[task("t")], &Reaches::new(), &Phases::default(), &no_folds).unwrap();
+    write_reports(&folder, &[task("t")], &Completeness::new(), &Phases::default(), &no_custom_aggregators)
+        .unwrap();
     manifest.finish(RunStatus::Complete);
     manifest.write(&folder).unwrap();
     folder.path().to_owned()

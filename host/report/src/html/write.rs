@@ -46,7 +46,7 @@ pub enum HtmlError {
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HtmlWritten {
+pub struct WrittenPage {
     /// Samples of all runs.
     pub samples: u64,
     /// Bytes of the page.
@@ -61,7 +61,7 @@ pub fn write_html_file(
     path: &Path,
     sources: &[ComparedSource],
     comparisons: &[Comparison],
-) -> Result<HtmlWritten, HtmlError> {
+) -> Result<WrittenPage, HtmlError> {
     let failed = |source| HtmlError::Write { path: path.to_owned(), source };
     let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
     let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
@@ -105,8 +105,8 @@ pub fn write_html<W: Write>(
     sources: &[ComparedSource],
     comparisons: &[Comparison],
     links: &[Link],
-) -> Result<HtmlWritten, HtmlError> {
-    let mut out = Counted { out, bytes: 0 };
+) -> Result<WrittenPage, HtmlError> {
+    let mut out = CountingWriter { out, bytes: 0 };
     let head_of_page = Head::new(sources, comparisons)?;
     let ids = head_of_page.names();
     let link = |link: &Link| format!("<a class=\"back\" href=\"{}\">{}</a>", link.address, link.text);
@@ -124,7 +124,7 @@ pub fn write_html<W: Write>(
         samples += write_run(&mut out, number, source, content)?;
     }
     out.write_all(behind.as_bytes())?;
-    Ok(HtmlWritten { samples, bytes: out.bytes })
+    Ok(WrittenPage { samples, bytes: out.bytes })
 }
 
 /// Writes the samples of a run, texts and columns in turn, and counts them.
@@ -176,12 +176,12 @@ fn of_json(error: serde_json::Error) -> HtmlError {
     if error.is_io() { HtmlError::Output(error.into()) } else { HtmlError::Json(error) }
 }
 
-struct Counted<'a, W> {
+struct CountingWriter<'a, W> {
     out: &'a mut W,
     bytes: u64,
 }
 
-impl<W: Write> Write for Counted<'_, W> {
+impl<W: Write> Write for CountingWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let length = self.out.write(bytes)?;
         self.bytes += length as u64;

@@ -1,13 +1,13 @@
 //! What a summary holds.
 
 use super::*;
-use crate::no_folds;
+use crate::no_custom_aggregators;
 use crate::test_records::{failed, sample, task};
 use proptest::prelude::*;
 use serde_json::json;
 
 fn summary(records: &[SampleRecord]) -> Summary {
-    let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_folds);
+    let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_custom_aggregators);
     records.iter().for_each(|record| builder.add(record).unwrap());
     builder.finish()
 }
@@ -41,18 +41,18 @@ fn a_run_without_samples_has_figures_without_values() {
 #[test]
 fn the_coverage_of_a_run_that_was_stopped_is_of_all_that_it_was_to_do() {
     let records = [sample("a", 0, 1.0, 5.0), sample("a", 1, 0.0, 5.0), failed("a", 2, Outcome::Truncated)];
-    let of = |reach: Reach| {
-        let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_folds);
+    let of = |reach: TaskCompleteness| {
+        let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_custom_aggregators);
         builder.reached("a", reach);
         records.iter().for_each(|record| builder.add(record).unwrap());
         builder.finish()
     };
     for (reach, total, coverage, is_least) in [
-        (Reach::Whole, 3, 2.0 / 3.0, false),
-        (Reach::Of(8), 8, 0.25, false),
+        (TaskCompleteness::Whole, 3, 2.0 / 3.0, false),
+        (TaskCompleteness::Of(8), 8, 0.25, false),
         // Less than what is there says nothing.
-        (Reach::Of(2), 3, 2.0 / 3.0, false),
-        (Reach::Unknown, 3, 2.0 / 3.0, true),
+        (TaskCompleteness::Of(2), 3, 2.0 / 3.0, false),
+        (TaskCompleteness::Unknown, 3, 2.0 / 3.0, true),
     ] {
         let summary = of(reach);
         for samples in [&summary.samples, &summary.tasks[0].samples] {
@@ -65,13 +65,13 @@ fn the_coverage_of_a_run_that_was_stopped_is_of_all_that_it_was_to_do() {
         let figure = &summary.tasks[0].metrics[0];
         assert_eq!((figure.n, figure.total, figure.coverage), (2, total, coverage), "{reach:?}");
         assert_eq!((figure.value, figure.total_is_least), (Some(0.5), is_least));
-        let wanted = if total == 3 && !is_least { Reach::Whole } else { reach };
-        assert_eq!(Reach::of(&summary.tasks[0]), wanted);
+        let wanted = if total == 3 && !is_least { TaskCompleteness::Whole } else { reach };
+        assert_eq!(TaskCompleteness::of(&summary.tasks[0]), wanted);
     }
     // What was repeated is a sample once, also where it was stopped amid its repeats.
     let repeated = TaskDescription { repeat: 3, ..task("a") };
-    let mut builder = SummaryBuilder::new(&[repeated], &no_folds);
-    builder.reached("a", Reach::Of(9));
+    let mut builder = SummaryBuilder::new(&[repeated], &no_custom_aggregators);
+    builder.reached("a", TaskCompleteness::Of(9));
     (0..4).for_each(|index| builder.add(&sample("a", index, 1.0, 5.0)).unwrap());
     let figure = &builder.finish().metrics[0];
     assert_eq!((figure.n, figure.total, figure.coverage), (2, 3, 4.0 / 9.0));
@@ -79,7 +79,7 @@ fn the_coverage_of_a_run_that_was_stopped_is_of_all_that_it_was_to_do() {
 
 #[test]
 fn what_was_not_described_is_refused() {
-    let mut builder = SummaryBuilder::new(&[task("a")], &no_folds);
+    let mut builder = SummaryBuilder::new(&[task("a")], &no_custom_aggregators);
     let error = builder.add(&sample("c", 0, 1.0, 1.0)).unwrap_err().to_string();
     assert!(error.contains("task 'c'") && error.ends_with("its tasks are: a"), "{error}");
     let mut record = sample("a", 0, 1.0, 1.0);

@@ -22,7 +22,7 @@ pub(super) struct Row {
 
 /// The rows of a metric.
 pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<Row> {
-    let counts = Counts {
+    let counts = RowCounts {
         n: figure.n,
         total: figure.total,
         coverage: figure.coverage,
@@ -55,7 +55,7 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<Row> {
         let slices = slices.iter().map(|slice| {
             let SliceFigure { by, key, value, interval, n, total, coverage, .. } = slice;
             let total_is_least = figure.has_more_in_slices();
-            let counts = Counts { n: *n, total: *total, coverage: *coverage, total_is_least };
+            let counts = RowCounts { n: *n, total: *total, coverage: *coverage, total_is_least };
             part(&format!("{by}={key}"), (*value, *interval), Some(counts))
         });
         rows.extend(bounded(slices));
@@ -65,14 +65,14 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<Row> {
 
 /// How many samples a row stands for.
 #[derive(Clone, Copy)]
-struct Counts {
+struct RowCounts {
     n: u64,
     total: u64,
     coverage: f64,
     total_is_least: bool,
 }
 
-impl Counts {
+impl RowCounts {
     fn is_partial(self) -> bool {
         self.total_is_least || self.total > 0 && self.coverage < 1.0
     }
@@ -87,8 +87,8 @@ fn metric_name(figure: &MetricFigure) -> String {
     }
 }
 
-fn part(name: &str, value: (Option<f64>, Option<Interval>), counts: Option<Counts>) -> Row {
-    let is_partial = counts.is_some_and(Counts::is_partial);
+fn part(name: &str, value: (Option<f64>, Option<Interval>), counts: Option<RowCounts>) -> Row {
+    let is_partial = counts.is_some_and(RowCounts::is_partial);
     let cells = cells(String::new(), format!("  {}", printable_line(name)), value, counts);
     Row { cells, is_part: true, is_partial }
 }
@@ -97,14 +97,14 @@ fn cells(
     task: String,
     name: String,
     (value, range): (Option<f64>, Option<Interval>),
-    counts: Option<Counts>,
+    counts: Option<RowCounts>,
 ) -> Cells {
     let (scored, covered) = match counts {
-        Some(Counts { n, total, coverage: part, total_is_least: false }) => {
+        Some(RowCounts { n, total, coverage: part, total_is_least: false }) => {
             (format!("{n}/{total}"), coverage(part, total))
         }
-        Some(Counts { n, total: 0, .. }) => (format!("{n}/0+"), coverage(0.0, 0)),
-        Some(Counts { n, total, coverage: part, .. }) => {
+        Some(RowCounts { n, total: 0, .. }) => (format!("{n}/0+"), coverage(0.0, 0)),
+        Some(RowCounts { n, total, coverage: part, .. }) => {
             (format!("{n}/{total}+"), format!("≤{}", coverage(part, total)))
         }
         None => (String::new(), String::new()),

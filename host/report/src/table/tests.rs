@@ -3,8 +3,9 @@
 use super::*;
 use crate::test_records::{description, failed, sample, task};
 use crate::{
-    Aggregation, Fold, FoldRow, Folds, Machine, MetricDescription, NamedFigure, Phases, Reach,
-    SummaryBuilder, TaskDescription, TimingsBuilder, no_folds,
+    Aggregation, AggregationRow, CustomAggregator, CustomAggregators, Machine, MetricDescription,
+    NamedFigure, Phases, SummaryBuilder, TaskCompleteness, TaskDescription, TimingsBuilder,
+    no_custom_aggregators,
 };
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
@@ -13,14 +14,14 @@ use std::time::Duration;
 const PLAIN: TableOptions<'static> = TableOptions { width: 100, colour: false, run_folder: Some("runs/one") };
 
 fn table(tasks: &[TaskDescription], records: &[SampleRecord], options: &TableOptions<'_>) -> String {
-    table_with(tasks, records, options, &no_folds)
+    table_with(tasks, records, options, &no_custom_aggregators)
 }
 
 fn table_with(
     tasks: &[TaskDescription],
     records: &[SampleRecord],
     options: &TableOptions<'_>,
-    folds: Folds<'_>,
+    folds: CustomAggregators<'_>,
 ) -> String {
     let mut summary = SummaryBuilder::new(tasks, folds);
     let mut timings = TimingsBuilder::new(tasks, folds);
@@ -69,9 +70,12 @@ fn a_run_is_a_table_its_ends_and_its_times() {
 #[test]
 fn what_a_run_that_was_stopped_did_not_come_to_counts() {
     for (reach, wanted) in [
-        (Reach::Of(40), ["10/40     25.0%", "arithmetic: 1 truncated, 1 backend_error, 28 not reached"]),
         (
-            Reach::Unknown,
+            TaskCompleteness::Of(40),
+            ["10/40     25.0%", "arithmetic: 1 truncated, 1 backend_error, 28 not reached"],
+        ),
+        (
+            TaskCompleteness::Unknown,
             [
                 "10/12+    ≤83.3%",
                 "arithmetic: 1 truncated, 1 backend_error, it was stopped before its end, and nobody knows how many",
@@ -79,8 +83,8 @@ fn what_a_run_that_was_stopped_did_not_come_to_counts() {
         ),
     ] {
         let tasks = [task("arithmetic")];
-        let mut summary = SummaryBuilder::new(&tasks, &no_folds);
-        let mut timings = TimingsBuilder::new(&tasks, &no_folds);
+        let mut summary = SummaryBuilder::new(&tasks, &no_custom_aggregators);
+        let mut timings = TimingsBuilder::new(&tasks, &no_custom_aggregators);
         summary.reached("arithmetic", reach);
         timings.reached("arithmetic", reach);
         for record in &arithmetic() {
@@ -96,7 +100,7 @@ fn what_a_run_that_was_stopped_did_not_come_to_counts() {
 
 #[test]
 fn a_run_that_went_on_says_whose_the_rates_are() {
-    let mut timings = TimingsBuilder::new(&[task("arithmetic")], &no_folds);
+    let mut timings = TimingsBuilder::new(&[task("arithmetic")], &no_custom_aggregators);
     arithmetic().iter().for_each(|record| timings.add(record).unwrap());
     let phases = Phases { wall: Duration::from_secs(2), samples: 3, finished: 5, ..Phases::default() };
     let machine = Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() };
@@ -242,8 +246,8 @@ fn many_parts_are_cut() {
 
 struct Precisions(u64);
 
-impl Fold for Precisions {
-    fn add(&mut self, _: FoldRow<'_>) -> Result<(), String> {
+impl CustomAggregator for Precisions {
+    fn add(&mut self, _: AggregationRow<'_>) -> Result<(), String> {
         self.0 += 1;
         Ok(())
     }
@@ -255,6 +259,6 @@ impl Fold for Precisions {
     }
 }
 
-fn precisions(_: &str, metric_id: &str) -> Option<Box<dyn Fold>> {
-    (metric_id == "bleu").then(|| Box::new(Precisions(0)) as Box<dyn Fold>)
+fn precisions(_: &str, metric_id: &str) -> Option<Box<dyn CustomAggregator>> {
+    (metric_id == "bleu").then(|| Box::new(Precisions(0)) as Box<dyn CustomAggregator>)
 }

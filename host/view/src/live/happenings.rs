@@ -16,7 +16,7 @@ const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Reads `events.jsonl` while it is written.
 #[derive(Debug)]
-pub(super) struct Happenings {
+pub(super) struct EventFeed {
     path: PathBuf,
     offset: u64,
     totals: HashMap<String, u64>,
@@ -24,12 +24,12 @@ pub(super) struct Happenings {
     begun: HashSet<String>,
     means: HashMap<String, Vec<String>>,
     began: Option<u64>,
-    recent: VecDeque<Happening>,
+    recent: VecDeque<FeedEvent>,
 }
 
 /// Something that people want to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Happening {
+pub(super) struct FeedEvent {
     unix_ms: u64,
     level: String,
     kind: String,
@@ -39,7 +39,7 @@ pub(super) struct Happening {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct EventLine {
     #[serde(default)]
     unix_ms: u64,
     kind: String,
@@ -53,9 +53,9 @@ struct Line {
     payload: Value,
 }
 
-impl Happenings {
-    pub(super) fn new(path: PathBuf) -> Happenings {
-        Happenings {
+impl EventFeed {
+    pub(super) fn new(path: PathBuf) -> EventFeed {
+        EventFeed {
             path,
             offset: 0,
             totals: HashMap::new(),
@@ -87,7 +87,7 @@ impl Happenings {
     }
 
     /// The newest happenings, the newest first.
-    pub(super) fn recent(&self) -> Vec<&Happening> {
+    pub(super) fn recent(&self) -> Vec<&FeedEvent> {
         self.recent.iter().rev().collect()
     }
 
@@ -96,7 +96,7 @@ impl Happenings {
         let Ok(mut file) = File::open(&self.path) else { return };
         let length = file.metadata().map_or(0, |data| data.len());
         if length < self.offset {
-            *self = Happenings::new(std::mem::take(&mut self.path));
+            *self = EventFeed::new(std::mem::take(&mut self.path));
         }
         if length == self.offset || file.seek(SeekFrom::Start(self.offset)).is_err() {
             return;
@@ -106,13 +106,13 @@ impl Happenings {
         // A line is left for later until its end is there.
         while let Some(length) = next_line(&mut reader, &mut line) {
             self.offset += length;
-            if let Ok(line) = serde_json::from_slice::<Line>(&line) {
+            if let Ok(line) = serde_json::from_slice::<EventLine>(&line) {
                 self.add(line);
             }
         }
     }
 
-    fn add(&mut self, line: Line) {
+    fn add(&mut self, line: EventLine) {
         match (line.kind.as_str(), &line.task_id) {
             ("run_started" | "run_resumed", _) => self.began = Some(line.unix_ms),
             ("task_started", Some(task_id)) => {
@@ -133,11 +133,11 @@ impl Happenings {
             return;
         }
         let message = message_of(&line.payload);
-        let Line { unix_ms, kind, level, task_id, sample_id, .. } = line;
+        let EventLine { unix_ms, kind, level, task_id, sample_id, .. } = line;
         if self.recent.len() == MAX_KEPT_EVENTS {
             self.recent.pop_front();
         }
-        self.recent.push_back(Happening { unix_ms, level, kind, task_id, sample_id, message });
+        self.recent.push_back(FeedEvent { unix_ms, level, kind, task_id, sample_id, message });
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     fn whole_lines_are_told_of_once_and_long_ones_are_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
-        let mut happenings = Happenings::new(path.clone());
+        let mut happenings = EventFeed::new(path.clone());
         happenings.read_new();
         let mut file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
         let mut write = |text: &str| file.write_all(text.as_bytes()).unwrap();

@@ -1,6 +1,6 @@
 //! Counts what the journal of a run says, sample by sample.
 
-use super::happenings::Happenings;
+use super::happenings::EventFeed;
 use gage_core::Outcome;
 use gage_record::TailEntry;
 use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
@@ -38,12 +38,12 @@ impl Default for Tally {
 #[derive(Debug, Default)]
 struct TaskTally {
     metrics: Vec<String>,
-    samples: BTreeMap<u64, Seen>,
+    samples: BTreeMap<u64, SeenSample>,
 }
 
 /// What is known of a sample: a few bytes, since there is one for each.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenSample {
     /// None while it awaits its scores.
     outcome: Option<Outcome>,
     answered_second: u64,
@@ -80,12 +80,12 @@ impl Tally {
         if answered_second > 0 {
             *self.answered.entry(answered_second).or_default() += 1;
         }
-        task.samples.insert(entry.index, Seen { outcome: entry.outcome, answered_second, scores });
+        task.samples.insert(entry.index, SeenSample { outcome: entry.outcome, answered_second, scores });
     }
 
     /// Puts what is known into an object of JSON. `told` are the events of the run, which say how many samples each task has, which have
     /// begun, of which metrics a mean is shown, and when the process began that runs now; `now` is now, in milliseconds since 1970.
-    pub(super) fn describe(&self, order: &[&str], told: &Happenings, now: u64, value: &mut Value) {
+    pub(super) fn describe(&self, order: &[&str], told: &EventFeed, now: u64, value: &mut Value) {
         let began = told.began();
         let others = self.tasks.keys().map(String::as_str).filter(|task| !order.contains(task));
         let names = order.iter().copied().chain(others);
@@ -145,14 +145,14 @@ impl Tally {
 }
 
 impl TaskTally {
-    fn describe(&self, name: &str, told: &Happenings) -> Value {
+    fn describe(&self, name: &str, told: &EventFeed) -> Value {
         let (total, means) = (told.totals().get(name), told.means().get(name));
         // What has samples has begun, whether or not anybody told of it.
         let has_begun = told.begun().contains(name) || !self.samples.is_empty();
         // The mean of what is pooled, as perplexities, is not what the result will say.
         let is_mean = |metric: &String| means.is_none_or(|means| means.contains(metric));
         let mut outcomes: Map<String, Value> = Map::new();
-        let mut scores = vec![Running::default(); self.metrics.len()];
+        let mut scores = vec![RunningMean::default(); self.metrics.len()];
         let mut done = 0_u64;
         for seen in self.samples.values() {
             let Some(outcome) = seen.outcome else { continue };
@@ -182,7 +182,7 @@ impl TaskTally {
 /// The mean so far, with its interval: of scores that are 0 or 1 Wilson's, else Student's. Repeats of a
 /// sample count as samples of their own.
 #[derive(Clone, Copy, Debug, Default)]
-struct Running {
+struct RunningMean {
     count: u64,
     ones: u64,
     others: u64,
@@ -190,7 +190,7 @@ struct Running {
     spread: Spread,
 }
 
-impl Running {
+impl RunningMean {
     fn add(&mut self, score: f64) {
         self.count += 1;
         self.sum += score;

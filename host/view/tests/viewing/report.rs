@@ -4,7 +4,7 @@ use crate::support::{Served, browser, complaints, forty, stopped, whole};
 use gage_browser::{Page, Screen};
 use gage_report::compare::ComparedSource;
 use gage_report::html::{comparisons_with_first, write_html_file};
-use gage_report::{Reach, Reaches};
+use gage_report::{Completeness, TaskCompleteness};
 use serde_json::json;
 use std::path::Path;
 
@@ -137,9 +137,16 @@ fn two_runs_are_compared_with_their_flips() {
 fn samples_that_a_run_did_not_come_to_stand_beside_its_outcomes() {
     let Some(browser) = browser("a run that was stopped") else { return };
     let root = tempfile::tempdir().expect("a folder");
-    let reaches = |of_t: Reach, later: Reach| Reaches::from([("t".into(), of_t), ("later".into(), later)]);
-    stopped(root.path(), "known", &forty(0), &reaches(Reach::Of(100), Reach::Of(30)));
-    stopped(root.path(), "unknown", &forty(0), &reaches(Reach::Unknown, Reach::Unknown));
+    let reaches = |of_t: TaskCompleteness, later: TaskCompleteness| {
+        Completeness::from([("t".into(), of_t), ("later".into(), later)])
+    };
+    stopped(root.path(), "known", &forty(0), &reaches(TaskCompleteness::Of(100), TaskCompleteness::Of(30)));
+    stopped(
+        root.path(),
+        "unknown",
+        &forty(0),
+        &reaches(TaskCompleteness::Unknown, TaskCompleteness::Unknown),
+    );
     whole(root.path(), "whole", &forty(0));
     let served = Served::start(root.path());
     let page = browser.page(&Screen::DESKTOP).expect("a page");

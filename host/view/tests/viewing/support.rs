@@ -6,7 +6,8 @@ use gage_record::{
     ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming, Stage,
 };
 use gage_report::{
-    Aggregation, MetricDescription, Phases, Reaches, TaskDescription, no_folds, write_reports,
+    Aggregation, Completeness, MetricDescription, Phases, TaskDescription, no_custom_aggregators,
+    write_reports,
 };
 use gage_view::{RunsRoot, Viewer, ViewerOptions};
 use serde_json::{Value, json};
@@ -173,10 +174,10 @@ pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {
 
 /// Ends a run that has begun, with figures of `exact_match`.
 pub(crate) fn end(folder: &RunFolder, manifest: Manifest) {
-    end_with(folder, manifest, &["exact_match"], &Reaches::new());
+    end_with(folder, manifest, &["exact_match"], &Completeness::new());
 }
 
-fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reaches: &Reaches) {
+fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reaches: &Completeness) {
     let metric = |metric_id: &str| MetricDescription {
         metric_id: metric_id.to_owned(),
         implementation: metric_id.to_owned(),
@@ -205,7 +206,8 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reache
         true => vec![task.clone(), TaskDescription { task_id: "later".to_owned(), ..task }],
         false => vec![task],
     };
-    let written = write_reports(folder, &tasks, reaches, &Phases::default(), &no_folds).expect("reports");
+    let written =
+        write_reports(folder, &tasks, reaches, &Phases::default(), &no_custom_aggregators).expect("reports");
     manifest.files = written.files;
     manifest.finish(RunStatus::Complete);
     manifest.write(folder).expect("a manifest");
@@ -213,11 +215,11 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reache
 
 /// A run that has ended, with the metrics of its first sample.
 pub(crate) fn whole(root: &Path, run_id: &str, records: &[SampleRecord]) {
-    stopped(root, run_id, records, &Reaches::new());
+    stopped(root, run_id, records, &Completeness::new());
 }
 
 /// A run of the task `t`, and `later` where that is named, which came so far of them.
-pub(crate) fn stopped(root: &Path, run_id: &str, records: &[SampleRecord], reaches: &Reaches) {
+pub(crate) fn stopped(root: &Path, run_id: &str, records: &[SampleRecord], reaches: &Completeness) {
     let (folder, manifest, mut writer) = begin(root, run_id);
     append(&mut writer, records);
     drop(writer);

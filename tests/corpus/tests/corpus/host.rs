@@ -3,9 +3,9 @@
 use gage_config::PluginLimits;
 use gage_core::{EvalContext, Outcome};
 use gage_plugin::{
-    BackendFamily, Configured, Converted, Family, GenerateRequest, HostOptions, ItemError, LoadError,
-    LoglikelihoodRequest, MediaSet, Message, Metric, MetricFamily, PluginHost, PreprocessorFamily, RawRow,
-    Role, Setup,
+    BackendPluginComponent, ConfiguredMember, Converted, GenerateRequest, HostOptions, InstanceSetup,
+    ItemError, LoadError, LoglikelihoodRequest, MediaSet, Message, Metric, MetricComponent, PluginComponent,
+    PluginHost, PreprocessorComponent, RawRow, Role,
 };
 use gage_test_corpus::{Kind, Member};
 use serde_json::{Value, json};
@@ -31,8 +31,8 @@ pub fn host() -> PluginHost {
 
 /// Less fuel than usual, so that loops end soon, and more time, so that it is fuel that ends them.
 /// The same memory for all, also for those that import WASI.
-pub fn setup() -> Setup {
-    Setup::with_limits(PluginLimits {
+pub fn setup() -> InstanceSetup {
+    InstanceSetup::with_limits(PluginLimits {
         memory_bytes: Some(64 << 20),
         table_elements: Some(20_000),
         fuel_per_item: Some(100_000_000),
@@ -61,8 +61,8 @@ fn first<T>(results: Vec<Result<T, ItemError>>) -> Result<T, Ended> {
 }
 
 /// Loads a metric.
-pub fn load(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Arc<MetricFamily>, Ended> {
-    Ok(Arc::new(loaded(MetricFamily::load(host, name, bytes, &setup()))?))
+pub fn load(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Arc<MetricComponent>, Ended> {
+    Ok(Arc::new(loaded(MetricComponent::load(host, name, bytes, &setup()))?))
 }
 
 /// Loads a metric with parameters.
@@ -71,10 +71,10 @@ pub fn metric(host: &PluginHost, name: &str, bytes: &[u8], params: Value) -> Res
 }
 
 /// The only member of a family, with parameters.
-pub fn configured<K: gage_plugin::Kind>(
-    family: &Arc<Family<K>>,
+pub fn configured<K: gage_plugin::PluginKind>(
+    family: &Arc<PluginComponent<K>>,
     params: Value,
-) -> Result<Configured<K>, Ended> {
+) -> Result<ConfiguredMember<K>, Ended> {
     family.configure(None, params).map_err(|problems| Ended::Check(format!("{problems:?}")))
 }
 
@@ -98,7 +98,7 @@ pub fn score(metric: &Metric) -> Ended {
 }
 
 fn convert(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> {
-    let family = Arc::new(loaded(PreprocessorFamily::load(host, name, bytes, &setup()))?);
+    let family = Arc::new(loaded(PreprocessorComponent::load(host, name, bytes, &setup()))?);
     let preprocessor = configured(&family, json!({}))?;
     let row = RawRow { dataset: "data".to_owned(), index: 0, body: "{}".to_owned() };
     match first(preprocessor.convert(&[row]))? {
@@ -108,7 +108,7 @@ fn convert(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> 
 }
 
 fn answer(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> {
-    let family = Arc::new(loaded(BackendFamily::load(host, name, bytes, &setup()))?);
+    let family = Arc::new(loaded(BackendPluginComponent::load(host, name, bytes, &setup()))?);
     let backend = configured(&family, json!({}))?;
     let message = || Message { role: Role::User, content: "yes or no?".to_owned(), extra: "{}".to_owned() };
     let scored = LoglikelihoodRequest {

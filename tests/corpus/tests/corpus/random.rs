@@ -1,7 +1,7 @@
 //! Bytes at random: as components, and as what `score` returns.
 
 use crate::host::{Ended, configured, host, load, metric, score};
-use gage_plugin::{MetricFamily, PluginHost};
+use gage_plugin::{MetricComponent, PluginHost};
 use gage_test_corpus::random::{echo, good_result};
 use gage_test_corpus::{bytes, obedient};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 static HOST: LazyLock<PluginHost> = LazyLock::new(host);
 
-static ECHO: LazyLock<Arc<MetricFamily>> = LazyLock::new(|| load(&HOST, "echo", &echo()).expect("loads"));
+static ECHO: LazyLock<Arc<MetricComponent>> = LazyLock::new(|| load(&HOST, "echo", &echo()).expect("loads"));
 
 fn returned(bytes: &[u8]) -> Ended {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -31,7 +31,7 @@ pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> 
         );
         for prepared in first {
             match arguments.data.json {
-                true => terminal::answer(to_json(prepared))?,
+                true => terminal::print_line(to_json(prepared))?,
                 false => show(dataset, &prepared)?,
             }
         }
@@ -69,16 +69,16 @@ fn show(dataset: &LocatedDataset, prepared: &Prepared) -> anyhow::Result<()> {
 
 fn show_rejection(dataset: &str, index: u64, rejection: &Rejection, style: &Style) -> anyhow::Result<()> {
     let head = format!("{dataset} · row {index} · {} ({})", rejection.outcome.name(), rejection.kind);
-    terminal::answer(style.bold(&gage_core::printable_line(&head)))?;
+    terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
     field("why", &rejection.message, style)?;
     field("row", &rejection.row, style)?;
-    terminal::answer("")
+    terminal::print_line("")
 }
 
 fn show_sample(dataset: &str, sample: &Sample, style: &Style) -> anyhow::Result<()> {
     let kind = sample.task_type.as_ref().map(|kind| format!(" · {}", kind.name())).unwrap_or_default();
     let head = format!("{dataset} · {}{kind}", sample.id);
-    terminal::answer(style.bold(&gage_core::printable_line(&head)))?;
+    terminal::print_line(style.bold(&gage_core::printable_line(&head)))?;
     for message in sample.conversation() {
         field(message.role.name(), &text_of(&message), style)?;
     }
@@ -107,7 +107,7 @@ fn show_sample(dataset: &str, sample: &Sample, style: &Style) -> anyhow::Result<
             field(name, &Value::Object(object.clone()).to_string(), style)?;
         }
     }
-    terminal::answer("")
+    terminal::print_line("")
 }
 
 /// A message as one text, with a mark for each part that is none.
@@ -144,7 +144,7 @@ fn field(name: &str, text: &str, style: &Style) -> anyhow::Result<()> {
     }
     for (number, line) in lines.iter().enumerate() {
         let name = if number == 0 { name } else { "" };
-        terminal::answer(format_args!("  {} {line}", style.dim(&format!("{name:<NAME$}"))))?;
+        terminal::print_line(format_args!("  {} {line}", style.dim(&format!("{name:<NAME$}"))))?;
     }
     Ok(())
 }

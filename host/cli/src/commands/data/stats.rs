@@ -18,7 +18,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
         let tokens = match arguments.tokenizer.as_deref().map(TokenCounter::read).transpose() {
             Ok(tokens) => tokens,
             Err(message) => {
-                return Ok(terminal::refuse(&message, Some("give a tokenizer.json, or its folder")));
+                return Ok(terminal::usage_error(&message, Some("give a tokenizer.json, or its folder")));
             }
         };
         let mut statistics = Statistics::new(tokens);
@@ -50,7 +50,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.data.json {
         let json = json!({"datasets": all});
-        terminal::answer(format_args!("{json:#}"))?;
+        terminal::print_line(format_args!("{json:#}"))?;
     }
     Ok(ExitCode::Done)
 }
@@ -65,9 +65,9 @@ fn to_json(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -
 
 fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> anyhow::Result<()> {
     let style = Style::of_stdout();
-    let line = |text: &str| terminal::answer(gage_core::printable_line(text));
+    let line = |text: &str| terminal::print_line(gage_core::printable_line(text));
     let id = &dataset.planned.spec.dataset_id;
-    terminal::answer(style.bold(&gage_core::printable_line(&format!(
+    terminal::print_line(style.bold(&gage_core::printable_line(&format!(
         "{id}: {} from {}",
         terminal::count_of(report.samples, "Sample"),
         dataset.located.shown
@@ -84,7 +84,7 @@ fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> a
             "  {:<22}{:>10}{:>10}{:>10}{:>12}{:>12}{:>10}",
             "", "of", "min", "median", "mean", "95 %", "max"
         );
-        terminal::answer(style.dim(&head))?;
+        terminal::print_line(style.dim(&head))?;
     }
     for (name, of) in &report.numbers {
         line(&format!(

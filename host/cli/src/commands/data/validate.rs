@@ -4,7 +4,7 @@ use crate::arguments::DataValidateArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, RowProgress};
 use gage_config::OnInvalid;
-use gage_data::{Sound, Validation, ValidationReport};
+use gage_data::{ValidSample, Validation, ValidationReport};
 use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -20,7 +20,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
         let spec = &dataset.planned.spec;
         let mut validation = Validation::default();
         let progress = RowProgress::new(&spec.dataset_id, arguments.data.quiet);
-        let streamed = super::read(dataset, arguments.data.max_samples, Sound::from, |prepared| {
+        let streamed = super::read(dataset, arguments.data.max_samples, ValidSample::from, |prepared| {
             validation.add(&prepared);
             progress.row();
             ControlFlow::Continue(())
@@ -42,7 +42,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
         }
         for missing in &streamed.missing_fields {
             let warning = format!("warning: {}: {missing}", spec.dataset_id);
-            terminal::say(gage_core::printable_line(&warning));
+            terminal::eprint_line(gage_core::printable_line(&warning));
         }
         if let Some(error) = &streamed.failure {
             code = super::refuse(dataset, error);
@@ -50,7 +50,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
     }
     if arguments.data.json {
         let json = json!({"valid": are_valid, "datasets": all});
-        terminal::answer(format_args!("{json:#}"))?;
+        terminal::print_line(format_args!("{json:#}"))?;
     }
     Ok(if are_valid { ExitCode::Done } else { code })
 }
@@ -69,7 +69,7 @@ fn show(
     is_valid: bool,
     allowed: f64,
 ) -> anyhow::Result<()> {
-    let line = |text: &str| terminal::answer(gage_core::printable_line(text));
+    let line = |text: &str| terminal::print_line(gage_core::printable_line(text));
     let id = &dataset.planned.spec.dataset_id;
     line(&format!("{id}: {} from {}", terminal::count_of(report.rows, "row"), dataset.located.shown))?;
     let share = |count: u64| {

@@ -18,23 +18,26 @@ pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode>
     };
     let report = match measure(&options) {
         Ok(report) => report,
-        Err(reason) => return Ok(terminal::refuse(&reason, None)),
+        Err(reason) => return Ok(terminal::usage_error(&reason, None)),
     };
     if arguments.json {
-        terminal::answer(format_args!("{:#}", to_json(&report)))?;
+        terminal::print_line(format_args!("{:#}", to_json(&report)))?;
         return Ok(ExitCode::Done);
     }
     if cfg!(debug_assertions) {
-        terminal::say("note: this program was built without optimisation; llama.cpp itself was not");
+        terminal::eprint_line("note: this program was built without optimisation; llama.cpp itself was not");
     }
-    terminal::answer(format_args!(
+    terminal::print_line(format_args!(
         "{:42}{:>12}{:>12}{:>8}",
         report.kernels, "gage-host", "bare loop", "ratio"
     ))?;
     for figure in &report.figures {
         let ratio = figure.host / figure.bare;
         let what = format!("{}, {}", figure.what, figure.unit);
-        terminal::answer(format_args!("{what:42}{:>12.1}{:>12.1}{ratio:>8.2}", figure.host, figure.bare))?;
+        terminal::print_line(format_args!(
+            "{what:42}{:>12.1}{:>12.1}{ratio:>8.2}",
+            figure.host, figure.bare
+        ))?;
     }
     Ok(ExitCode::Done)
 }

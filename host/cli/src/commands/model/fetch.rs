@@ -19,7 +19,7 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
     {
         None => None,
         Some(Ok(digest)) => Some(digest),
-        Some(Err(error)) => return Ok(terminal::refuse(&format!("--sha256: {error}"), None)),
+        Some(Err(error)) => return Ok(terminal::usage_error(&format!("--sha256: {error}"), None)),
     };
     let reference = match ModelReference::read(&arguments.model, &arguments.endpoint) {
         Ok(reference) => reference,
@@ -29,23 +29,23 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
             Err(_) => {
                 let help =
                     "write hub:owner/name/file.gguf, with @revision for another than main, or an address";
-                return Ok(terminal::refuse(&message, Some(help)));
+                return Ok(terminal::usage_error(&message, Some(help)));
             }
         },
     };
     let Some(cache) = setup::cache_folder() else {
-        return Ok(terminal::refuse(NO_CACHE, Some(CACHE_HELP)));
+        return Ok(terminal::usage_error(NO_CACHE, Some(CACHE_HELP)));
     };
     let progress = FetchProgress::new(arguments.quiet);
     let fetched = reference.fetch(setup::hub_token(), cache, arguments.offline, &progress, &|| false);
     let file = match fetched {
         Ok(file) => file,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), None)),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
     };
     if let Some(wanted) = wanted.filter(|wanted| *wanted != file.digest) {
         let message = format!("{} has the digest {}, not {wanted}", file.path, file.digest);
         let help = "it was changed since the digest was noted; name its commit after @";
-        return Ok(terminal::refuse(&message, Some(help)));
+        return Ok(terminal::usage_error(&message, Some(help)));
     }
     if arguments.json {
         let report = json!({
@@ -56,9 +56,9 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
             "bytes": file.bytes,
             "digest": file.digest.to_string(),
         });
-        terminal::answer(format_args!("{report:#}"))?;
+        terminal::print_line(format_args!("{report:#}"))?;
     } else {
-        terminal::answer(file.local.display())?;
+        terminal::print_line(file.local.display())?;
     }
     Ok(ExitCode::Done)
 }
@@ -70,18 +70,18 @@ fn fetch_from_web(
     arguments: &ModelFetchArguments,
 ) -> anyhow::Result<ExitCode> {
     let Some(cache) = setup::cache_folder() else {
-        return Ok(terminal::refuse(NO_CACHE, Some(CACHE_HELP)));
+        return Ok(terminal::usage_error(NO_CACHE, Some(CACHE_HELP)));
     };
     let progress = FetchProgress::new(arguments.quiet);
     let timings = HubTimings::default();
     let file = match model.fetch(wanted, &cache, arguments.offline, timings, &progress, &|| false) {
         Ok(file) => file,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), None)),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
     };
     if wanted.is_none() && !arguments.quiet {
         let digest = file.digest.hex();
         let how = if file.was_there { "was fetched before" } else { "was fetched" };
-        terminal::say(format_args!(
+        terminal::eprint_line(format_args!(
             "note: nobody says what the digest of this file should be; what {how} has {digest}, which is recorded. To demand it: \
              --sha256 {digest}"
         ));
@@ -93,9 +93,9 @@ fn fetch_from_web(
             "bytes": file.bytes,
             "digest": file.digest.to_string(),
         });
-        terminal::answer(format_args!("{report:#}"))?;
+        terminal::print_line(format_args!("{report:#}"))?;
     } else {
-        terminal::answer(file.local.display())?;
+        terminal::print_line(file.local.display())?;
     }
     Ok(ExitCode::Done)
 }

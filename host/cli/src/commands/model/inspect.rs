@@ -20,7 +20,7 @@ const CALL_TOKENS: u64 = 512;
 pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitCode> {
     let gguf = match Gguf::read(&arguments.file) {
         Ok(gguf) => gguf,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), None)),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
     };
     let digest = File::open(&arguments.file)
         .and_then(Digest::of_reader)
@@ -33,7 +33,7 @@ pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitC
     let needs = MemoryNeeds::of(&gguf, cells, (cache_bits("f16"), cache_bits("f16")), CALL_TOKENS);
     if arguments.json {
         let report = to_json(&gguf, &digest, context_length, arguments.slots, needs);
-        terminal::answer(format_args!("{report:#}"))?;
+        terminal::print_line(format_args!("{report:#}"))?;
     } else {
         show(&gguf, &digest, context_length, arguments.slots, needs)?;
     }
@@ -95,7 +95,7 @@ fn projector_type(gguf: &Gguf) -> Option<&str> {
 
 fn show_adapter(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
     let line =
-        |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
+        |what: &str, value: String| terminal::print_line(format_args!("{what:18}{}", printable_line(&value)));
     let text = |key: &str| gguf.text(key).unwrap_or("not said").to_owned();
     line("name", text("general.name"))?;
     line("what it is", "lies on top of a model: the `lora` of a backend".to_owned())?;
@@ -109,7 +109,7 @@ fn show_adapter(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
 
 fn show_projector(gguf: &Gguf, digest: &Digest, kind: &str) -> anyhow::Result<()> {
     let line =
-        |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
+        |what: &str, value: String| terminal::print_line(format_args!("{what:18}{}", printable_line(&value)));
     let number = |key: &str| {
         gguf.number(key).map_or("a number that is not said".to_owned(), |number| number.to_string())
     };
@@ -139,7 +139,7 @@ fn show(
         return show_adapter(gguf, digest);
     }
     let line =
-        |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
+        |what: &str, value: String| terminal::print_line(format_args!("{what:18}{}", printable_line(&value)));
     let text = |value: Option<&str>| value.unwrap_or("not said").to_owned();
     let number = |value: Option<u64>| value.map_or("not said".to_owned(), |value| value.to_string());
     line("name", text(gguf.text("general.name")))?;

@@ -17,22 +17,25 @@ pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
         (None, Some(cache)) => cache.join("models"),
         (None, None) => {
             let help = "name one, or set GAGE_CACHE_DIR";
-            return Ok(terminal::refuse("there is no folder of models: the cache has no place", Some(help)));
+            return Ok(terminal::usage_error(
+                "there is no folder of models: the cache has no place",
+                Some(help),
+            ));
         }
     };
     if arguments.folder.is_some() && !folder.is_dir() {
-        return Ok(terminal::refuse(&format!("{} is not a folder", folder.display()), None));
+        return Ok(terminal::usage_error(&format!("{} is not a folder", folder.display()), None));
     }
     let files = model_files(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let models: Vec<(PathBuf, Result<Gguf, GgufError>)> =
         files.into_iter().map(|file| (file.clone(), Gguf::read(&file))).collect();
     if arguments.json {
         let models: Vec<Value> = models.iter().map(|(file, model)| to_json(file, model)).collect();
-        terminal::answer(format_args!("{:#}", Value::Array(models)))?;
+        terminal::print_line(format_args!("{:#}", Value::Array(models)))?;
         return Ok(ExitCode::Done);
     }
     if models.is_empty() {
-        terminal::say(format_args!("no .gguf files in {}", folder.display()));
+        terminal::eprint_line(format_args!("no .gguf files in {}", folder.display()));
     }
     for (file, model) in &models {
         let shown = match model {
@@ -44,7 +47,7 @@ pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
             ),
             Err(error) => format!("cannot be used: {error}"),
         };
-        terminal::answer(format_args!("{}  {}", file.display(), printable_line(&shown)))?;
+        terminal::print_line(format_args!("{}  {}", file.display(), printable_line(&shown)))?;
     }
     Ok(ExitCode::Done)
 }

@@ -5,7 +5,7 @@ use crate::arguments::BenchArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::{ItemCosts, Setup, Timing, summarise};
+use gage_plugin::{InstanceSetup, ItemCosts, Timing, summarise};
 use gage_plugin_tools::{BenchOptions, BenchReport, bench as measure, read_cases};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -18,15 +18,15 @@ pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
     let name = name_of(&file);
     let seconds = arguments.seconds;
     if !(seconds.is_finite() && seconds > 0.0 && seconds <= 3600.0) {
-        return Ok(terminal::refuse("--seconds must be above 0 and at most 3600", None));
+        return Ok(terminal::usage_error("--seconds must be above 0 and at most 3600", None));
     }
-    let bytes = match read(&file, &Setup::default()) {
+    let bytes = match read(&file, &InstanceSetup::default()) {
         Ok(bytes) => bytes,
         Err(error) => return Ok(refuse_registry(&error)),
     };
     let summary = match summarise(&name, &bytes) {
         Ok(summary) => summary,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help.as_deref())),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help.as_deref())),
     };
     let cases = match &arguments.cases {
         None => Vec::new(),
@@ -45,9 +45,9 @@ pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
     };
     let host = setup::plugin_host(arguments.quiet)?;
     // What it would ask others is not measured, so it needs no grants.
-    let setup = Setup { is_only_described: true, ..Setup::default() };
+    let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
     match measure(&host, &name, &bytes, &setup, &options) {
-        Ok(report) if arguments.json => terminal::answer(format_args!("{:#}", to_json(&report)))?,
+        Ok(report) if arguments.json => terminal::print_line(format_args!("{:#}", to_json(&report)))?,
         Ok(report) => show(&report)?,
         Err(error) => return Ok(refuse_tool(&error)),
     }
@@ -86,9 +86,9 @@ fn to_json(report: &BenchReport) -> Value {
 }
 
 fn show(report: &BenchReport) -> anyhow::Result<()> {
-    let line = |what: &str, value: String| terminal::answer(format_args!("{what:36}{value}"));
+    let line = |what: &str, value: String| terminal::print_line(format_args!("{what:36}{value}"));
     if cfg!(debug_assertions) {
-        terminal::say(
+        terminal::eprint_line(
             "note: this program was built without optimisation; `make release` builds it as it is meant to be used",
         );
     }
@@ -103,9 +103,9 @@ fn show(report: &BenchReport) -> anyhow::Result<()> {
         line("load from the cache", shown(load))?;
     }
     let Some(items) = &report.items else {
-        return terminal::answer("items are measured of metrics and extractors alone");
+        return terminal::print_line("items are measured of metrics and extractors alone");
     };
-    terminal::answer(format_args!("\n{}", gage_core::printable_line(&items.member)))?;
+    terminal::print_line(format_args!("\n{}", gage_core::printable_line(&items.member)))?;
     line("one item in an instance of its own", shown(items.singly.item))?;
     let batch = items.batch;
     line(&format!("item in a batch of {batch}"), shown(items.batched.item))?;
@@ -116,7 +116,10 @@ fn show(report: &BenchReport) -> anyhow::Result<()> {
         line("counting fuel and time costs", format!("{ratio:.2}x"))?;
     }
     if items.batched.errors > 0 {
-        terminal::say(format_args!("note: {} of {batch} items ended in an error", items.batched.errors));
+        terminal::eprint_line(format_args!(
+            "note: {} of {batch} items ended in an error",
+            items.batched.errors
+        ));
     }
     Ok(())
 }

@@ -17,9 +17,9 @@ pub(super) fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
     };
     match gage_plugin_tools::create(&project) {
         Ok(created) => {
-            terminal::answer(format_args!("made {}; next:", created.folder.display()))?;
+            terminal::print_line(format_args!("made {}; next:", created.folder.display()))?;
             for line in created.next {
-                terminal::answer(format_args!("  {line}"))?;
+                terminal::print_line(format_args!("  {line}"))?;
             }
             Ok(ExitCode::Done)
         }
@@ -31,7 +31,7 @@ pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
     let quiet = arguments.quiet;
     let say = move |line: &str| {
         if !quiet {
-            terminal::say(line);
+            terminal::eprint_line(line);
         }
     };
     let options = BuildOptions { cache_folder: setup::cache_folder(), say: &say };
@@ -39,7 +39,7 @@ pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
         Ok(built) => {
             let (path, seconds) = (built.component.display(), built.took.as_secs_f64());
             say(&format!("built in {seconds:.1} s with {}", built.with));
-            terminal::answer(format_args!("{path} ({})", super::inspect::size(built.bytes)))?;
+            terminal::print_line(format_args!("{path} ({})", super::inspect::size(built.bytes)))?;
             Ok(ExitCode::Done)
         }
         Err(error) => Ok(refuse_tool(&error)),

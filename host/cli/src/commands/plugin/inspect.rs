@@ -5,7 +5,7 @@ use crate::arguments::InspectArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::{AnyFamily, ComponentSummary, LoadError, MemberDescription, Setup, summarise};
+use gage_plugin::{AnyComponent, ComponentSummary, InstanceSetup, LoadError, MemberDescription, summarise};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -15,8 +15,8 @@ pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> 
         Err(error) => return Ok(refuse_tool(&error)),
     };
     let name = name_of(&file);
-    let refuse = |error: &LoadError| terminal::refuse(&error.to_string(), error.help.as_deref());
-    let bytes = match read(&file, &Setup::default()) {
+    let refuse = |error: &LoadError| terminal::usage_error(&error.to_string(), error.help.as_deref());
+    let bytes = match read(&file, &InstanceSetup::default()) {
         Ok(bytes) => bytes,
         Err(error) => return Ok(refuse_registry(&error)),
     };
@@ -28,23 +28,23 @@ pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> 
         true => None,
         false => {
             let host = setup::plugin_host(arguments.quiet)?;
-            let setup = Setup { is_only_described: true, ..Setup::default() };
-            match AnyFamily::load(&host, &name, &bytes, &setup) {
+            let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
+            match AnyComponent::load(&host, &name, &bytes, &setup) {
                 Ok(family) => Some(family),
                 Err(error) => return Ok(refuse(&error)),
             }
         }
     };
     if arguments.json {
-        terminal::answer(format_args!("{:#}", to_json(&name, &summary, family.as_ref())))?;
+        terminal::print_line(format_args!("{:#}", to_json(&name, &summary, family.as_ref())))?;
     } else {
         let text = to_text(&name, &summary, family.as_ref());
-        terminal::answer(gage_core::printable(text.trim_end()))?;
+        terminal::print_line(gage_core::printable(text.trim_end()))?;
     }
     Ok(ExitCode::Done)
 }
 
-fn to_json(name: &str, summary: &ComponentSummary, family: Option<&AnyFamily>) -> Value {
+fn to_json(name: &str, summary: &ComponentSummary, family: Option<&AnyComponent>) -> Value {
     let mut value = json!({
         "file": name,
         "kind": summary.world.kind(),
@@ -66,7 +66,7 @@ fn to_json(name: &str, summary: &ComponentSummary, family: Option<&AnyFamily>) -
     value
 }
 
-fn to_text(name: &str, summary: &ComponentSummary, family: Option<&AnyFamily>) -> String {
+fn to_text(name: &str, summary: &ComponentSummary, family: Option<&AnyComponent>) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let mut line = |key: &str, value: &str| {

@@ -5,7 +5,7 @@ use crate::arguments::TestArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::AnyFamily;
+use gage_plugin::AnyComponent;
 use gage_plugin_tools::{Purity, TestReport, read_cases};
 
 /// Most differences that are shown of an impure plugin.
@@ -26,9 +26,9 @@ pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(refuse_registry(&error)),
     };
     let host = setup::plugin_host(arguments.quiet)?;
-    let family = match AnyFamily::load(&host, &name, &bytes, &with) {
+    let family = match AnyComponent::load(&host, &name, &bytes, &with) {
         Ok(family) => family,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help.as_deref())),
+        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help.as_deref())),
     };
     let mut cases = Vec::new();
     let beside = [file.with_file_name("cases.jsonl")];
@@ -43,7 +43,7 @@ pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         let mut value = serde_json::to_value(&report)?;
         value["passed"] = report.is_passed().into();
-        terminal::answer(format_args!("{value:#}"))?;
+        terminal::print_line(format_args!("{value:#}"))?;
     } else {
         show(&report)?;
     }
@@ -51,7 +51,7 @@ pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn show(report: &TestReport) -> anyhow::Result<()> {
-    let line = |text: &str| terminal::answer(gage_core::printable(text));
+    let line = |text: &str| terminal::print_line(gage_core::printable(text));
     for failure in &report.failures {
         line(&format!("failed  {}", failure.case))?;
         for difference in &failure.differences {

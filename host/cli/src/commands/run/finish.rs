@@ -7,12 +7,12 @@ use anyhow::Context as _;
 use gage_config::{FailurePolicy, PipelineConfig, RequestKind, load_recorded};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, RunUsage, StopReason, TaskReport};
-use gage_observe::Work;
+use gage_observe::RequestTotals;
 use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{Manifest, RunReader, RunStatus, journal_digests};
 use gage_report::{
-    MetricFigure, Phases, PromptDescription, Reach, Reaches, Summary, TableOptions, TaskDescription,
-    TaskSummary, Written, render_table, write_reports,
+    Completeness, MetricFigure, Phases, PromptDescription, Summary, TableOptions, TaskCompleteness,
+    TaskDescription, TaskSummary, WrittenReports, render_table, write_reports,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,9 +21,14 @@ use std::time::{Duration, Instant};
 /// Where the answers of a run are from.
 pub(in crate::commands) enum Origin {
     /// Models were asked, that much, and had to be loaded before; with what the run is made from, as a lock.
-    Models { lock: Option<String>, loading: Duration, work: Work, backends: BTreeMap<String, Object> },
+    Models {
+        lock: Option<String>,
+        loading: Duration,
+        work: RequestTotals,
+        backends: BTreeMap<String, Object>,
+    },
     /// From another run, which may have been cut off.
-    Answers { cut_off: Option<String>, reaches: Reaches },
+    Answers { cut_off: Option<String>, reaches: Completeness },
 }
 
 impl Origin {
@@ -126,46 +131,46 @@ pub(in crate::commands) fn finish(
             "summary": written.summary,
             "timings": written.timings,
         });
-        terminal::answer(format_args!("{json:#}"))?;
+        terminal::print_line(format_args!("{json:#}"))?;
     } else {
         let options = TableOptions {
             width: terminal::width(),
             colour: terminal::colour_on_stdout(),
             run_folder: Some(&path),
         };
-        terminal::answer(render_table(&written.summary, &written.timings, &options))?;
+        terminal::print_line(render_table(&written.summary, &written.timings, &options))?;
     }
     for task in ran.iter().filter(|task| task.filtered > 0) {
         let rows = terminal::count_of(task.filtered, "row");
-        terminal::say(format_args!("{}: the dataset's filter left out {rows}", task.task_id));
+        terminal::eprint_line(format_args!("{}: the dataset's filter left out {rows}", task.task_id));
     }
     for (task, missing) in ran.iter().flat_map(|task| task.missing_fields.iter().map(move |one| (task, one)))
     {
         let warning = format!("warning: {}: {missing}", task.task_id);
-        terminal::say(gage_core::printable_line(&warning));
+        terminal::eprint_line(gage_core::printable_line(&warning));
     }
     for example in &written.examples {
-        terminal::say(gage_core::printable_line(&example.to_string()));
+        terminal::eprint_line(gage_core::printable_line(&example.to_string()));
     }
     for task in &written.summary.tasks {
         for unfound in &task.unfound {
             let warning = format!("warning: {}: {unfound}", task.task_id);
-            terminal::say(gage_core::printable_line(&warning));
+            terminal::eprint_line(gage_core::printable_line(&warning));
         }
     }
     for task in &written.summary.tasks {
         if let Some(warning) = unanswered(task) {
-            terminal::say(gage_core::printable_line(&warning));
+            terminal::eprint_line(gage_core::printable_line(&warning));
         }
     }
     say_spent(&spent, config);
     match &stopped {
         Some(StopReason::Requested) if matches!(from, Origin::Answers { .. }) => {
-            terminal::say("interrupted; not all answers are scored: score the run once more");
+            terminal::eprint_line("interrupted; not all answers are scored: score the run once more");
         }
-        Some(StopReason::Requested) => terminal::say(format_args!("interrupted; go on with {again}")),
+        Some(StopReason::Requested) => terminal::eprint_line(format_args!("interrupted; go on with {again}")),
         Some(StopReason::Budget(text)) => {
-            terminal::say(format_args!(
+            terminal::eprint_line(format_args!(
                 "incomplete: a budget is used up: {text}; go on with a larger one and {again}"
             ));
         }
@@ -175,48 +180,53 @@ pub(in crate::commands) fn finish(
                 "see to its key, and to what the account may use; then go on with {again}. What had no answer is not \
                  recorded"
             );
-            terminal::refuse(&gage_core::printable_line(&message), Some(&help));
+            terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
         Some(StopReason::ModelLost { backend_id, message }) => {
             let message = format!("the model of the backend `{backend_id}` is lost: {message}");
             let help = format!(
                 "see to its file and to memory, then go on with {again}. What had no answer is not recorded"
             );
-            terminal::refuse(&gage_core::printable_line(&message), Some(&help));
+            terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
         Some(StopReason::FailFast(_)) | None => {}
     }
     if !matches!(stopped, Some(StopReason::Requested)) {
-        lacking.iter().for_each(|line| terminal::say(format_args!("incomplete: {line}")));
+        lacking.iter().for_each(|line| terminal::eprint_line(format_args!("incomplete: {line}")));
     }
     for line in &unread {
         let help = format!("mend the data, and begin a new run; what was read is in {path}");
-        terminal::refuse(line, Some(&help));
+        terminal::usage_error(line, Some(&help));
     }
     Ok(code)
 }
 
 /// How far the run came of its tasks. A run whose answers are another's came no further than that one.
-fn reaches_of(ran: &[TaskReport], from: &Origin) -> Reaches {
+fn reaches_of(ran: &[TaskReport], from: &Origin) -> Completeness {
     let early = ran.iter().filter(|task| task.ended_early());
-    let own = early.map(|task| (task.task_id.clone(), task.planned.map_or(Reach::Unknown, Reach::Of)));
-    let mut reaches: Reaches = own.collect();
+    let own = early.map(|task| {
+        (task.task_id.clone(), task.planned.map_or(TaskCompleteness::Unknown, TaskCompleteness::Of))
+    });
+    let mut reaches: Completeness = own.collect();
     if let Origin::Answers { reaches: of_parent, .. } = from {
-        let early = of_parent.iter().filter(|(_, reach)| **reach != Reach::Whole);
+        let early = of_parent.iter().filter(|(_, reach)| **reach != TaskCompleteness::Whole);
         reaches.extend(early.map(|(task_id, reach)| (task_id.clone(), *reach)));
     }
     reaches
 }
 
 /// How far a run that did not come to its end came of the tasks of a suite. One that was killed does not say.
-pub(in crate::commands) fn reaches_of_parent(parent: &RunReader, config: &PipelineConfig) -> Reaches {
+pub(in crate::commands) fn reaches_of_parent(parent: &RunReader, config: &PipelineConfig) -> Completeness {
     let summary = parent.summary::<Summary>().ok();
-    let known: Reaches = match &summary {
-        Some(summary) => summary.tasks.iter().map(|task| (task.task_id.clone(), Reach::of(task))).collect(),
-        None => Reaches::new(),
+    let known: Completeness = match &summary {
+        Some(summary) => {
+            summary.tasks.iter().map(|task| (task.task_id.clone(), TaskCompleteness::of(task))).collect()
+        }
+        None => Completeness::new(),
     };
     let unknown = config.tasks.iter().filter(|task| !known.contains_key(&task.task_id));
-    let unknown: Reaches = unknown.map(|task| (task.task_id.clone(), Reach::Unknown)).collect();
+    let unknown: Completeness =
+        unknown.map(|task| (task.task_id.clone(), TaskCompleteness::Unknown)).collect();
     known.into_iter().chain(unknown).collect()
 }
 
@@ -290,7 +300,7 @@ fn failed_fast(task: &TaskReport, of_run: Option<&StopReason>, again: &str) -> O
 }
 
 /// The tasks of which fewer samples were scored than the suite asks for.
-fn uncovered(config: &PipelineConfig, written: &Written, ran: &[TaskReport]) -> Vec<String> {
+fn uncovered(config: &PipelineConfig, written: &WrittenReports, ran: &[TaskReport]) -> Vec<String> {
     let of_tasks = config.tasks.iter().zip(&written.summary.tasks).zip(ran);
     of_tasks
         .filter(|((task, TaskSummary { samples, .. }), ran)| {
@@ -359,7 +369,7 @@ fn unanswered(task: &TaskSummary) -> Option<String> {
 fn say_spent(spent: &RunUsage, config: &PipelineConfig) {
     if let Some(cost) = spent.cost {
         let tokens = |count| terminal::count_of(count, "token");
-        terminal::say(format_args!(
+        terminal::eprint_line(format_args!(
             "cost: {cost:.4} ({} of prompts, {} of completions)",
             tokens(spent.prompt_tokens),
             tokens(spent.completion_tokens)
@@ -367,7 +377,7 @@ fn say_spent(spent: &RunUsage, config: &PipelineConfig) {
     }
     let is_held = config.budget.max_cost.is_some() || config.budget.max_tokens_total.is_some();
     if spent.uncounted > 0 && (is_held || spent.cost.is_some()) {
-        terminal::say(format_args!(
+        terminal::eprint_line(format_args!(
             "warning: {} came without a count of tokens, and no budget or cost holds them",
             terminal::count_of(spent.uncounted, "answer")
         ));

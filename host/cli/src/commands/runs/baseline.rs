@@ -26,7 +26,7 @@ fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
         (Some(root), Some(name)) => (root, name),
         _ => {
             let message = format!("{} does not name a run", gage_config::shown_path(run));
-            return Ok(terminal::refuse(&message, Some("name its folder, or its id")));
+            return Ok(terminal::usage_error(&message, Some("name its folder, or its id")));
         }
     };
     let chosen = opened(root).and_then(|mut history| {
@@ -34,10 +34,10 @@ fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
         history.choose_baseline(&run)
     });
     match chosen {
-        Ok(chosen) if arguments.json => terminal::answer(format_args!("{:#}", json!(chosen)))?,
+        Ok(chosen) if arguments.json => terminal::print_line(format_args!("{:#}", json!(chosen)))?,
         Ok(chosen) => {
             let text = format!("{} is the baseline of the suite {}", chosen.label(), chosen.suite);
-            terminal::answer(gage_core::printable_line(&text))?;
+            terminal::print_line(gage_core::printable_line(&text))?;
         }
         Err(error) => return history::refuse(error),
     }
@@ -55,11 +55,11 @@ fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<Exit
     });
     match removed {
         Ok(is_removed) if arguments.json => {
-            terminal::answer(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
+            terminal::print_line(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
         }
         Ok(is_removed) => {
             let what = if is_removed { "has no baseline any more" } else { "had no baseline" };
-            terminal::answer(gage_core::printable_line(&format!("the suite {suite} {what}")))?;
+            terminal::print_line(gage_core::printable_line(&format!("the suite {suite} {what}")))?;
         }
         Err(error) => return history::refuse(error),
     }
@@ -74,12 +74,12 @@ fn list(arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return history::refuse(error),
     };
     if arguments.json {
-        terminal::answer(format_args!("{:#}", json!({"baselines": baselines})))?;
+        terminal::print_line(format_args!("{:#}", json!({"baselines": baselines})))?;
     } else if baselines.is_empty() {
-        terminal::say(format_args!("no baselines in {}", arguments.output_dir.display()));
+        terminal::eprint_line(format_args!("no baselines in {}", arguments.output_dir.display()));
     } else {
         let rows: Vec<[String; 4]> = baselines.iter().map(row).collect();
-        terminal::answer(terminal::columns(HEADINGS, &rows))?;
+        terminal::print_line(terminal::columns(HEADINGS, &rows))?;
     }
     Ok(ExitCode::Done)
 }

@@ -18,7 +18,7 @@ const TABLE: terminal::Table<9> = terminal::Table {
 };
 
 /// What lies in a folder of runs.
-struct Listed {
+struct RunLine {
     runs: Vec<HistoryRun>,
     unreadable: Vec<UnreadableRun>,
     baselines: Vec<Baseline>,
@@ -30,9 +30,10 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
             Ok(listed) => listed,
             Err(error) => return history::refuse(error),
         };
-    let listed = listed.unwrap_or(Listed { runs: Vec::new(), unreadable: Vec::new(), baselines: Vec::new() });
+    let listed =
+        listed.unwrap_or(RunLine { runs: Vec::new(), unreadable: Vec::new(), baselines: Vec::new() });
     for UnreadableRun { reason, .. } in &listed.unreadable {
-        terminal::say(format_args!("warning: {}", gage_core::printable(reason)));
+        terminal::eprint_line(format_args!("warning: {}", gage_core::printable(reason)));
     }
     if arguments.json {
         let unreadable = listed.unreadable.iter();
@@ -41,23 +42,23 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
             .collect();
         let runs: Vec<Value> = listed.runs.iter().map(|run| to_json(run, &listed)).collect();
         let answer = json!({"runs": runs, "unreadable": unreadable, "baselines": listed.baselines});
-        terminal::answer(format_args!("{answer:#}"))?;
+        terminal::print_line(format_args!("{answer:#}"))?;
         return Ok(ExitCode::Done);
     }
     if listed.runs.is_empty() {
-        terminal::say(format_args!("no runs in {}", arguments.output_dir.display()));
+        terminal::eprint_line(format_args!("no runs in {}", arguments.output_dir.display()));
     } else {
         let rows: Vec<[String; 9]> = listed.runs.iter().map(|run| row(run, &listed)).collect();
-        terminal::answer(TABLE.draw(&rows))?;
+        terminal::print_line(TABLE.draw(&rows))?;
     }
     for run in &listed.runs {
         if let Some(edited) = &run.edited {
             let warning = format!("warning: {}: {edited}", run.label());
-            terminal::say(gage_core::printable_line(&warning));
+            terminal::eprint_line(gage_core::printable_line(&warning));
         }
     }
     if listed.runs.iter().any(|run| listed.has_baseline(run)) {
-        terminal::say("* the baseline of its suite");
+        terminal::eprint_line("* the baseline of its suite");
     }
     for Baseline { suite, run_id, state, .. } in &listed.baselines {
         let what = match state {
@@ -68,24 +69,24 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
             BaselineState::Edited => continue,
         };
         let text = format!("the baseline of the suite '{suite}', run '{run_id}', {what}");
-        terminal::say(format_args!("warning: {}", gage_core::printable(&text)));
+        terminal::eprint_line(format_args!("warning: {}", gage_core::printable(&text)));
     }
     Ok(ExitCode::Done)
 }
 
-fn look(history: &History) -> Result<Listed, HistoryError> {
+fn look(history: &History) -> Result<RunLine, HistoryError> {
     let (runs, unreadable) = (history.runs()?, history.unreadable()?);
-    Ok(Listed { runs, unreadable, baselines: history.baselines()? })
+    Ok(RunLine { runs, unreadable, baselines: history.baselines()? })
 }
 
-impl Listed {
+impl RunLine {
     fn has_baseline(&self, run: &HistoryRun) -> bool {
         let is_there = |baseline: &&Baseline| baseline.state != BaselineState::Gone;
         self.baselines.iter().filter(is_there).any(|baseline| baseline.path == run.path)
     }
 }
 
-fn to_json(run: &HistoryRun, listed: &Listed) -> Value {
+fn to_json(run: &HistoryRun, listed: &RunLine) -> Value {
     let first = run.figures.iter().find(|figure| figure.value.is_some());
     json!({
         "run_id": run.run_id,
@@ -123,7 +124,7 @@ fn samples_of(samples: u64, run: &HistoryRun) -> String {
     }
 }
 
-fn row(run: &HistoryRun, listed: &Listed) -> [String; 9] {
+fn row(run: &HistoryRun, listed: &RunLine) -> [String; 9] {
     let first = run.figures.iter().find_map(|figure| Some((figure, figure.value?)));
     let (name, value) = first.map_or_else(Default::default, |(figure, value)| {
         let more = match run.figures.len() - 1 {

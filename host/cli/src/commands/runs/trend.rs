@@ -23,7 +23,7 @@ const SEVERAL_MODELS: terminal::Table<7> = terminal::Table {
 };
 
 /// What is known of a suite.
-struct Answer {
+struct TrendOutput {
     trends: Vec<Trend>,
     flips: Vec<FlipRate>,
     baseline: Option<Baseline>,
@@ -36,7 +36,7 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
         Ok(Some(history)) => look(&history, arguments),
         Ok(None) => {
             let message = format!("there is no folder {}", gage_config::shown_path(&arguments.output_dir));
-            return Ok(terminal::refuse(&message, Some("name the folder of runs with --output-dir")));
+            return Ok(terminal::usage_error(&message, Some("name the folder of runs with --output-dir")));
         }
         Err(error) => Err(error),
     };
@@ -49,49 +49,49 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
         trend.points.drain(..older);
     }
     for edited in &answer.edited {
-        terminal::say(gage_core::printable_line(&format!("warning: {edited}")));
+        terminal::eprint_line(gage_core::printable_line(&format!("warning: {edited}")));
     }
     if arguments.json {
-        let Answer { trends, flips, baseline, edited } = answer;
+        let TrendOutput { trends, flips, baseline, edited } = answer;
         let suite = &arguments.suite;
         let answer = json!({
             "suite": suite, "baseline": baseline, "trends": trends, "flip_rates": flips, "edited": edited,
         });
-        terminal::answer(format_args!("{answer:#}"))?;
+        terminal::print_line(format_args!("{answer:#}"))?;
     } else if answer.trends.is_empty() {
-        terminal::say(format_args!("no run of the suite '{}' has come to its end", arguments.suite));
+        terminal::eprint_line(format_args!("no run of the suite '{}' has come to its end", arguments.suite));
     } else {
         let parts: Vec<String> = answer.trends.iter().map(|trend| part(trend, &answer)).collect();
-        terminal::answer(parts.join("\n\n"))?;
+        terminal::print_line(parts.join("\n\n"))?;
         let has = |check: &dyn Fn(&TrendPoint) -> bool| {
             answer.trends.iter().flat_map(|trend| &trend.points).any(check)
         };
         if has(&|point| answer.is_baseline(point)) {
-            terminal::say("* the baseline");
+            terminal::eprint_line("* the baseline");
         }
         if has(&|point| point.is_redefined) {
-            terminal::say(
+            terminal::eprint_line(
                 "! the suite itself is another than in the run before: figures may differ for that",
             );
         }
         if has(&|point| point.figure.total_is_least) {
-            terminal::say("+ the run was stopped, and nobody knows how many samples were left");
+            terminal::eprint_line("+ the run was stopped, and nobody knows how many samples were left");
         }
     }
     Ok(ExitCode::Done)
 }
 
-fn look(history: &History, arguments: &RunsTrendArguments) -> Result<Answer, HistoryError> {
+fn look(history: &History, arguments: &RunsTrendArguments) -> Result<TrendOutput, HistoryError> {
     let suite = &arguments.suite;
     let trends = history.trend(suite, arguments.metric.as_deref())?;
     let mut flips = history.flip_rate(suite)?;
     flips.retain(|rate| arguments.metric.as_ref().is_none_or(|metric| *metric == rate.metric_id));
     let runs = history.runs_of(suite)?;
     let edited = runs.iter().filter_map(|run| Some(format!("{}: {}", run.label(), run.edited.as_ref()?)));
-    Ok(Answer { trends, flips, baseline: history.baseline(suite)?, edited: edited.collect() })
+    Ok(TrendOutput { trends, flips, baseline: history.baseline(suite)?, edited: edited.collect() })
 }
 
-impl Answer {
+impl TrendOutput {
     fn is_baseline(&self, point: &TrendPoint) -> bool {
         let is_there = |baseline: &&Baseline| baseline.state != BaselineState::Gone;
         self.baseline.as_ref().filter(is_there).is_some_and(|baseline| baseline.folder_name() == point.folder)
@@ -99,7 +99,7 @@ impl Answer {
 }
 
 /// A metric: its table, and how often its scores flip.
-fn part(trend: &Trend, answer: &Answer) -> String {
+fn part(trend: &Trend, answer: &TrendOutput) -> String {
     let direction = if trend.higher_is_better { "more is better" } else { "less is better" };
     let models: Vec<&Option<String>> = trend.points.iter().map(|point| &point.model).collect();
     let is_one_model = models.windows(2).all(|pair| pair[0] == pair[1]);
@@ -140,7 +140,7 @@ fn part(trend: &Trend, answer: &Answer) -> String {
     lines.join("\n")
 }
 
-fn row(point: &TrendPoint, before: Option<f64>, answer: &Answer) -> [String; 6] {
+fn row(point: &TrendPoint, before: Option<f64>, answer: &TrendOutput) -> [String; 6] {
     let figure = &point.figure;
     let nothing = || "–".to_owned();
     let change = before.zip(figure.value).map(|(before, now)| format!("{:+.4}", now - before));

@@ -22,12 +22,12 @@ pub(super) struct TaskTally {
     has_ended: AtomicBool,
     /// The metric whose mean is shown.
     metric_id: Option<String>,
-    ends: Mutex<Ends>,
+    ends: Mutex<OutcomeTally>,
 }
 
 /// How samples ended.
 #[derive(Default)]
-struct Ends {
+struct OutcomeTally {
     score: Score,
     failures: BTreeMap<String, u64>,
 }
@@ -179,7 +179,7 @@ impl TaskTally {
         }
     }
 
-    fn ends(&self) -> MutexGuard<'_, Ends> {
+    fn ends(&self) -> MutexGuard<'_, OutcomeTally> {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,7 @@
 
 /// Where the scan of a value is: how deep it is nested, and whether inside a text.
 #[derive(Default)]
-pub(crate) struct Scan {
+pub(crate) struct ValueScanner {
     depth: usize,
     is_text: bool,
     is_escaped: bool,
@@ -12,19 +12,19 @@ pub(crate) struct Scan {
 
 /// Whether the value is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Status {
+pub(crate) enum ScanStatus {
     Over,
     Open,
 }
 
-impl Scan {
+impl ValueScanner {
     /// Whether the value may end where the text does.
     pub(crate) fn is_scalar(&self) -> bool {
         self.is_scalar
     }
 
     /// Goes on through a piece of the text, and says how much of it belongs to the value.
-    pub(crate) fn feed(&mut self, chunk: &[u8]) -> (usize, Status) {
+    pub(crate) fn feed(&mut self, chunk: &[u8]) -> (usize, ScanStatus) {
         let mut position = 0;
         while let Some(byte) = chunk.get(position).copied() {
             if self.is_text {
@@ -35,7 +35,7 @@ impl Scan {
                 }
                 let rest = chunk.get(position..).unwrap_or_default();
                 let Some(found) = memchr::memchr2(b'"', b'\\', rest) else {
-                    return (chunk.len(), Status::Open);
+                    return (chunk.len(), ScanStatus::Open);
                 };
                 position += found + 1;
                 match rest.get(found) {
@@ -43,7 +43,7 @@ impl Scan {
                     _ => {
                         self.is_text = false;
                         if self.depth == 0 {
-                            return (position, Status::Over);
+                            return (position, ScanStatus::Over);
                         }
                     }
                 }
@@ -51,15 +51,15 @@ impl Scan {
             }
             match byte {
                 b',' | b']' | b'}' | b':' | b'"' | b'{' | b'[' if self.is_scalar => {
-                    return (position, Status::Over);
+                    return (position, ScanStatus::Over);
                 }
-                byte if self.is_scalar && byte.is_ascii_whitespace() => return (position, Status::Over),
+                byte if self.is_scalar && byte.is_ascii_whitespace() => return (position, ScanStatus::Over),
                 b'"' => self.is_text = true,
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        return (position + 1, Status::Over);
+                        return (position + 1, ScanStatus::Over);
                     }
                 }
                 _ if self.depth == 0 => self.is_scalar = true,
@@ -67,7 +67,7 @@ impl Scan {
             }
             position += 1;
         }
-        (chunk.len(), Status::Open)
+        (chunk.len(), ScanStatus::Open)
     }
 }
 
@@ -87,10 +87,14 @@ mod tests {
             (r#"{"a":[{"b":"{"}]}{"#, 17),
         ] {
             for cut in 0..length {
-                let mut scan = Scan::default();
+                let mut scan = ValueScanner::default();
                 let (first, status) = scan.feed(&text.as_bytes()[..cut]);
-                assert_eq!((first, status), (cut, Status::Open), "{text} {cut}");
-                assert_eq!(scan.feed(&text.as_bytes()[cut..]), (length - cut, Status::Over), "{text} {cut}");
+                assert_eq!((first, status), (cut, ScanStatus::Open), "{text} {cut}");
+                assert_eq!(
+                    scan.feed(&text.as_bytes()[cut..]),
+                    (length - cut, ScanStatus::Over),
+                    "{text} {cut}"
+                );
             }
         }
     }

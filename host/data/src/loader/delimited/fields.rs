@@ -4,17 +4,17 @@
 ///
 /// A field that begins with `"` goes on to the next `"` that stands alone; two are one. Quotes
 /// elsewhere are text.
-pub(crate) struct Fields {
+pub(crate) struct FieldSplitter {
     delimiter: u8,
     /// The fields behind one another, and where each ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    state: State,
+    state: FieldState,
     problem: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum FieldState {
     Start,
     Bare,
     Quoted,
@@ -22,15 +22,21 @@ enum State {
     Quote,
 }
 
-impl Fields {
-    pub(crate) fn new(delimiter: u8) -> Fields {
-        Fields { delimiter, bytes: Vec::new(), ends: Vec::new(), state: State::Start, problem: None }
+impl FieldSplitter {
+    pub(crate) fn new(delimiter: u8) -> FieldSplitter {
+        FieldSplitter {
+            delimiter,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            state: FieldState::Start,
+            problem: None,
+        }
     }
 
     /// Begins a record.
     pub(crate) fn begin(&mut self) {
         self.forget();
-        self.state = State::Start;
+        self.state = FieldState::Start;
         self.problem = None;
     }
 
@@ -42,7 +48,7 @@ impl Fields {
 
     /// Whether the record goes on in the next line.
     pub(crate) fn is_open(&self) -> bool {
-        self.state == State::Quoted
+        self.state == FieldState::Quoted
     }
 
     /// What is wrong with its quotes.
@@ -75,18 +81,18 @@ impl Fields {
         let mut rest = piece;
         while let Some((first, behind)) = rest.split_first() {
             (self.state, rest) = match self.state {
-                State::Start if *first == b'"' => (State::Quoted, behind),
-                State::Start => (State::Bare, rest),
-                State::Bare => match memchr::memchr(self.delimiter, rest) {
-                    Some(end) => (State::Start, rest.get(end + 1..).unwrap_or_default()),
+                FieldState::Start if *first == b'"' => (FieldState::Quoted, behind),
+                FieldState::Start => (FieldState::Bare, rest),
+                FieldState::Bare => match memchr::memchr(self.delimiter, rest) {
+                    Some(end) => (FieldState::Start, rest.get(end + 1..).unwrap_or_default()),
                     None => return,
                 },
-                State::Quoted => match memchr::memchr(b'"', rest) {
-                    Some(end) => (State::Quote, rest.get(end + 1..).unwrap_or_default()),
+                FieldState::Quoted => match memchr::memchr(b'"', rest) {
+                    Some(end) => (FieldState::Quote, rest.get(end + 1..).unwrap_or_default()),
                     None => return,
                 },
-                State::Quote if *first == b'"' => (State::Quoted, behind),
-                State::Quote => (State::Bare, rest),
+                FieldState::Quote if *first == b'"' => (FieldState::Quoted, behind),
+                FieldState::Quote => (FieldState::Bare, rest),
             };
         }
     }
@@ -97,33 +103,33 @@ impl Fields {
         let mut rest = content;
         loop {
             match self.state {
-                State::Start => match rest.split_first() {
+                FieldState::Start => match rest.split_first() {
                     Some((b'"', behind)) => {
-                        self.state = State::Quoted;
+                        self.state = FieldState::Quoted;
                         rest = behind;
                     }
-                    _ => self.state = State::Bare,
+                    _ => self.state = FieldState::Bare,
                 },
-                State::Bare => {
+                FieldState::Bare => {
                     let end = memchr::memchr(self.delimiter, rest);
                     let (field, behind) = rest.split_at(end.unwrap_or(rest.len()));
                     self.bytes.extend_from_slice(field);
                     self.ends.push(self.bytes.len());
                     match behind.split_first() {
                         Some((_, behind)) => {
-                            self.state = State::Start;
+                            self.state = FieldState::Start;
                             rest = behind;
                         }
                         None => return,
                     }
                 }
-                State::Quoted => {
+                FieldState::Quoted => {
                     let end = memchr::memchr(b'"', rest);
                     let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
                     self.bytes.extend_from_slice(part);
                     match behind.split_first() {
                         Some((_, behind)) => {
-                            self.state = State::Quote;
+                            self.state = FieldState::Quote;
                             rest = behind;
                         }
                         None => {
@@ -133,10 +139,10 @@ impl Fields {
                         }
                     }
                 }
-                State::Quote => match rest.split_first() {
+                FieldState::Quote => match rest.split_first() {
                     Some((b'"', behind)) => {
                         self.bytes.push(b'"');
-                        self.state = State::Quoted;
+                        self.state = FieldState::Quoted;
                         rest = behind;
                     }
                     Some((byte, _)) if *byte != self.delimiter => {
@@ -144,9 +150,9 @@ impl Fields {
                         self.problem.get_or_insert_with(|| {
                             format!("text stands behind the closing quote of field {field}; write a quote inside a quoted field twice")
                         });
-                        self.state = State::Bare;
+                        self.state = FieldState::Bare;
                     }
-                    _ => self.state = State::Bare,
+                    _ => self.state = FieldState::Bare,
                 },
             }
         }
@@ -158,7 +164,7 @@ mod tests {
     use super::*;
 
     fn fields_of(record: &str) -> (Vec<String>, bool, bool) {
-        let mut fields = Fields::new(b',');
+        let mut fields = FieldSplitter::new(b',');
         fields.begin();
         record.split_inclusive('\n').for_each(|line| fields.feed(line.as_bytes()));
         let texts = fields.texts().expect("UTF-8").map(str::to_owned).collect();
@@ -192,7 +198,7 @@ mod tests {
             ["a,b\n", "a,\"b\n", "\"a\"\"\",\"b\"\n", "\"a,\"\"\n", "a\"b,\"c\"d\n", "\"\"\r\n", "x,\"\"\"\n"]
         {
             for size in 1..record.len() {
-                let mut fields = Fields::new(b',');
+                let mut fields = FieldSplitter::new(b',');
                 fields.begin();
                 record.as_bytes().chunks(size).for_each(|piece| fields.skim(piece));
                 assert_eq!(fields.is_open(), fields_of(record).1, "{record:?} by {size}");

@@ -6,38 +6,42 @@ use ::parquet::errors::ParquetError;
 use std::collections::HashSet;
 
 /// Why a row cannot be written.
-pub(crate) enum Broken {
+pub(crate) enum AssemblyError {
     /// A value that JSON cannot say; the columns stand before the next row all the same.
     Value(String),
     /// The columns cannot be read on.
     File(ParquetError),
 }
 
-impl From<ParquetError> for Broken {
-    fn from(error: ParquetError) -> Broken {
-        Broken::File(error)
+impl From<ParquetError> for AssemblyError {
+    fn from(error: ParquetError) -> AssemblyError {
+        AssemblyError::File(error)
     }
 }
 
 /// Writes the next row of the columns.
-pub(crate) fn assemble(shape: &Shape, columns: &mut [Column], text: &mut Vec<u8>) -> Result<(), Broken> {
+pub(crate) fn assemble(
+    shape: &Shape,
+    columns: &mut [Column],
+    text: &mut Vec<u8>,
+) -> Result<(), AssemblyError> {
     for column in columns.iter_mut() {
         column.begin_row()?;
     }
-    let mut writer = Writer { columns, text, problem: None };
+    let mut writer = RowWriter { columns, text, problem: None };
     writer.write(shape)?;
-    writer.problem.map_or(Ok(()), |problem| Err(Broken::Value(problem)))
+    writer.problem.map_or(Ok(()), |problem| Err(AssemblyError::Value(problem)))
 }
 
-struct Writer<'a> {
+struct RowWriter<'a> {
     columns: &'a mut [Column],
     text: &'a mut Vec<u8>,
     /// The first problem of the row. What follows is read all the same, up to the next row.
     problem: Option<String>,
 }
 
-impl Writer<'_> {
-    fn write(&mut self, shape: &Shape) -> Result<(), Broken> {
+impl RowWriter<'_> {
+    fn write(&mut self, shape: &Shape) -> Result<(), AssemblyError> {
         let definition = self.column(shape.first)?.definition()?;
         if definition < shape.present {
             self.skip(shape)?;
@@ -94,8 +98,8 @@ impl Writer<'_> {
         shape: &Shape,
         repeated: Repeated,
         definition: i16,
-        mut item: impl FnMut(&mut Self) -> Result<(), Broken>,
-    ) -> Result<(), Broken> {
+        mut item: impl FnMut(&mut Self) -> Result<(), AssemblyError>,
+    ) -> Result<(), AssemblyError> {
         if definition < repeated.filled {
             return self.skip(shape);
         }
@@ -109,7 +113,7 @@ impl Writer<'_> {
     }
 
     /// Writes the key of a map: a text, or another scalar as one.
-    fn key(&mut self, key: &Shape, keys: &mut HashSet<Vec<u8>>) -> Result<(), Broken> {
+    fn key(&mut self, key: &Shape, keys: &mut HashSet<Vec<u8>>) -> Result<(), AssemblyError> {
         let start = self.text.len();
         self.write(key)?;
         let mut written = self.text.split_off(start);
@@ -133,7 +137,7 @@ impl Writer<'_> {
     }
 
     /// Goes on by one level in each column of a node that holds nothing.
-    fn skip(&mut self, shape: &Shape) -> Result<(), Broken> {
+    fn skip(&mut self, shape: &Shape) -> Result<(), AssemblyError> {
         match &shape.node {
             Node::Leaf => {
                 let column = self.column(shape.first)?;

@@ -11,12 +11,12 @@ pub(crate) struct Leaf {
     pub name: String,
     pub most_definition: i16,
     pub most_repetition: i16,
-    pub kind: Kind,
+    pub kind: LeafKind,
 }
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum LeafKind {
     /// As its physical type says: bytes are a `data:` URL.
     Plain,
     /// A whole number without a sign.
@@ -50,41 +50,43 @@ impl Leaf {
     }
 }
 
-fn kind(column: &ColumnDescriptor) -> Kind {
+fn kind(column: &ColumnDescriptor) -> LeafKind {
     // Scale is a property of primitive types, which all columns are.
-    let decimal = Kind::Decimal { scale: column.type_scale() };
+    let decimal = LeafKind::Decimal { scale: column.type_scale() };
     if let Some(logical) = column.logical_type_ref() {
         return match logical {
-            LogicalType::String | LogicalType::Enum | LogicalType::Json => Kind::Text,
-            LogicalType::Decimal(kind) => Kind::Decimal { scale: kind.scale },
-            LogicalType::Date => Kind::Date,
+            LogicalType::String | LogicalType::Enum | LogicalType::Json => LeafKind::Text,
+            LogicalType::Decimal(kind) => LeafKind::Decimal { scale: kind.scale },
+            LogicalType::Date => LeafKind::Date,
             LogicalType::Time(time) => {
-                Kind::Time { unit: unit(time.unit), is_utc: time.is_adjusted_to_u_t_c }
+                LeafKind::Time { unit: unit(time.unit), is_utc: time.is_adjusted_to_u_t_c }
             }
             LogicalType::Timestamp(time) => {
-                Kind::Timestamp { unit: unit(time.unit), is_utc: time.is_adjusted_to_u_t_c }
+                LeafKind::Timestamp { unit: unit(time.unit), is_utc: time.is_adjusted_to_u_t_c }
             }
-            LogicalType::Integer(kind) if !kind.is_signed => Kind::Unsigned,
-            LogicalType::Uuid => Kind::Uuid,
-            LogicalType::Float16 => Kind::Half,
-            _ => Kind::Plain,
+            LogicalType::Integer(kind) if !kind.is_signed => LeafKind::Unsigned,
+            LogicalType::Uuid => LeafKind::Uuid,
+            LogicalType::Float16 => LeafKind::Half,
+            _ => LeafKind::Plain,
         };
     }
     match column.converted_type() {
-        ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => Kind::Text,
+        ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => LeafKind::Text,
         ConvertedType::DECIMAL => decimal,
-        ConvertedType::DATE => Kind::Date,
-        ConvertedType::TIME_MILLIS => Kind::Time { unit: Unit::Milli, is_utc: true },
-        ConvertedType::TIME_MICROS => Kind::Time { unit: Unit::Micro, is_utc: true },
-        ConvertedType::TIMESTAMP_MILLIS => Kind::Timestamp { unit: Unit::Milli, is_utc: true },
-        ConvertedType::TIMESTAMP_MICROS => Kind::Timestamp { unit: Unit::Micro, is_utc: true },
+        ConvertedType::DATE => LeafKind::Date,
+        ConvertedType::TIME_MILLIS => LeafKind::Time { unit: Unit::Milli, is_utc: true },
+        ConvertedType::TIME_MICROS => LeafKind::Time { unit: Unit::Micro, is_utc: true },
+        ConvertedType::TIMESTAMP_MILLIS => LeafKind::Timestamp { unit: Unit::Milli, is_utc: true },
+        ConvertedType::TIMESTAMP_MICROS => LeafKind::Timestamp { unit: Unit::Micro, is_utc: true },
         ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64 => {
-            Kind::Unsigned
+            LeafKind::Unsigned
         }
-        ConvertedType::INTERVAL => Kind::Interval,
+        ConvertedType::INTERVAL => LeafKind::Interval,
         // Timestamps of old writers; whether they are UTC is not recorded.
-        _ if column.physical_type() == Physical::INT96 => Kind::Timestamp { unit: Unit::Nano, is_utc: false },
-        _ => Kind::Plain,
+        _ if column.physical_type() == Physical::INT96 => {
+            LeafKind::Timestamp { unit: Unit::Nano, is_utc: false }
+        }
+        _ => LeafKind::Plain,
     }
 }
 

@@ -1,6 +1,6 @@
 //! How the columns of a file make a nested row.
 
-use super::super::Fault;
+use super::super::LoaderError;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition};
 use ::parquet::schema::types::Type;
 
@@ -35,7 +35,7 @@ pub(crate) struct Repeated {
 
 impl Shape {
     /// The shape of a row.
-    pub(crate) fn of(root: &Type) -> Result<Shape, Fault> {
+    pub(crate) fn of(root: &Type) -> Result<Shape, LoaderError> {
         Builder { columns: 0 }.group(root, Levels { definition: 0, repetition: 0, depth: 0 })
     }
 }
@@ -69,7 +69,7 @@ impl From<Levels> for Repeated {
 
 impl Builder {
     /// A node as its repetition says.
-    fn node(&mut self, kind: &Type, above: Levels) -> Result<Shape, Fault> {
+    fn node(&mut self, kind: &Type, above: Levels) -> Result<Shape, LoaderError> {
         match repetition(kind) {
             Repetition::REQUIRED => self.inner(kind, above),
             Repetition::OPTIONAL => self.inner(kind, above.optional()),
@@ -87,9 +87,9 @@ impl Builder {
     }
 
     /// A node apart from its repetition.
-    fn inner(&mut self, kind: &Type, levels: Levels) -> Result<Shape, Fault> {
+    fn inner(&mut self, kind: &Type, levels: Levels) -> Result<Shape, LoaderError> {
         if levels.depth > MAX_DEPTH {
-            return Err(Fault::Unsuited(format!("the columns are nested more than {MAX_DEPTH} deep")));
+            return Err(LoaderError::Unsuited(format!("the columns are nested more than {MAX_DEPTH} deep")));
         }
         if kind.is_primitive() {
             let first = self.columns;
@@ -105,7 +105,7 @@ impl Builder {
         }
     }
 
-    fn list(&mut self, list: &Type, repeated: &Type, levels: Levels) -> Result<Shape, Fault> {
+    fn list(&mut self, list: &Type, repeated: &Type, levels: Levels) -> Result<Shape, LoaderError> {
         let below = levels.repeated();
         let item = match single_child(repeated) {
             Some(item) if !is_item(list, repeated, item) => self.node(item, below)?,
@@ -119,10 +119,10 @@ impl Builder {
     }
 
     /// A map; without values it is the list of its keys.
-    fn map(&mut self, entry: &Type, levels: Levels) -> Result<Shape, Fault> {
+    fn map(&mut self, entry: &Type, levels: Levels) -> Result<Shape, LoaderError> {
         let below = levels.repeated();
         let mut parts = entry.get_fields().iter().map(|part| self.node(part, below));
-        let no_key = || Fault::Unsuited("a map has no key".to_owned());
+        let no_key = || LoaderError::Unsuited("a map has no key".to_owned());
         let key = Box::new(parts.next().ok_or_else(no_key)??);
         let (first, present) = (key.first, levels.definition);
         let node = match parts.next() {
@@ -132,14 +132,14 @@ impl Builder {
         Ok(Shape { first, present, node })
     }
 
-    fn group(&mut self, kind: &Type, levels: Levels) -> Result<Shape, Fault> {
+    fn group(&mut self, kind: &Type, levels: Levels) -> Result<Shape, LoaderError> {
         let below = Levels { depth: levels.depth + 1, ..levels };
         let mut fields: Vec<(String, Shape)> = Vec::new();
         for field in kind.get_fields() {
             let key = format!("{}:", serde_json::Value::from(field.name()));
             if fields.iter().any(|(other, _)| *other == key) {
                 let message = format!("'{}' holds two columns named '{}'", kind.name(), field.name());
-                return Err(Fault::Unsuited(message));
+                return Err(LoaderError::Unsuited(message));
             }
             fields.push((key, self.node(field, below)?));
         }
@@ -147,7 +147,7 @@ impl Builder {
             Some((_, shape)) => {
                 Ok(Shape { first: shape.first, present: levels.definition, node: Node::Struct(fields) })
             }
-            None => Err(Fault::Unsuited(format!("'{}' has no columns", kind.name()))),
+            None => Err(LoaderError::Unsuited(format!("'{}' has no columns", kind.name()))),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::media::format::Format;
-use crate::media::permits::Permits;
+use crate::media::permits::DecodeBudget;
 use crate::media::picture::examine;
 use crate::media::sniff::sniff;
 use proptest::prelude::*;
@@ -181,7 +181,7 @@ proptest! {
         bytes.truncate(end.index(bytes.len()) + 1);
         let format = sniff(&bytes);
         if format != Format::Unknown {
-            let _ = examine(&bytes, format, 1 << 20, &Permits::new(1 << 24));
+            let _ = examine(&bytes, format, 1 << 20, &DecodeBudget::new(1 << 24));
         }
     }
 }

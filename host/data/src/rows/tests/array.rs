@@ -1,7 +1,7 @@
 //! JSON arrays.
 
 use super::*;
-use crate::Place;
+use crate::RowPosition;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn elements_are_rows_with_their_number_and_line() {
         Ok("{\"c\":\"\\\"\"}".to_owned()),
     ];
     assert_eq!(data.bodies(), expected);
-    assert_eq!(data.rows()[4].place, Place::Row(5));
+    assert_eq!(data.rows()[4].place, RowPosition::Row(5));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Compressed text: what is cut off or damaged is never taken for the end.
 
 use super::*;
-use crate::Place;
+use crate::RowPosition;
 use proptest::prelude::*;
 
 /// Not to be compressed well, so that a cut is within the data.
@@ -128,7 +128,7 @@ proptest! {
             text.push_str(&row);
             text.push('\n');
             let line = text.matches('\n').count() as u64;
-            expected.push((Place::Line(line), Ok(row)));
+            expected.push((RowPosition::Line(line), Ok(row)));
         }
         let cut = cut.min(text.len());
         let (one, two) = text.as_bytes().split_at(cut);

@@ -1,7 +1,7 @@
 //! CSV and TSV.
 
 use super::*;
-use crate::Place;
+use crate::RowPosition;
 use proptest::prelude::*;
 
 #[test]
@@ -10,8 +10,8 @@ fn fields_are_texts_under_the_names_of_the_header() {
     let rows = Data::one(Format::Csv, content).rows();
     let seen: Vec<_> = rows.into_iter().map(|row| (row.place, row.body.expect("sound"))).collect();
     let expected = [
-        (Place::Line(2), r#"{"id":"1","the text":"a, \"b\"\r\nc","n":""}"#.to_owned()),
-        (Place::Line(5), r#"{"id":"2","the text":"ä","n":"007"}"#.to_owned()),
+        (RowPosition::Line(2), r#"{"id":"1","the text":"a, \"b\"\r\nc","n":""}"#.to_owned()),
+        (RowPosition::Line(5), r#"{"id":"2","the text":"ä","n":"007"}"#.to_owned()),
     ];
     assert_eq!(seen, expected);
 }

@@ -1,7 +1,7 @@
 //! JSON Lines as it is: one plain file.
 
 use super::*;
-use crate::Place;
+use crate::RowPosition;
 use serde_json::json;
 
 #[test]
@@ -13,7 +13,7 @@ fn blank_lines_are_no_rows_and_numbers_are_those_of_the_file() {
         rows.into_iter().map(|row| (row.place, row.body.expect("sound"))).collect()
     };
     let expected = [(1, "{\"a\":1}"), (4, "{\"a\":2}"), (5, "{\"a\":3}")];
-    let expected = expected.map(|(line, body)| (Place::Line(line), body.to_owned()));
+    let expected = expected.map(|(line, body)| (RowPosition::Line(line), body.to_owned()));
     assert_eq!(seen(&data), expected);
     assert_eq!(data.open().expect("opened").total(), Some(3));
     // The places of a shuffled file come from an index.

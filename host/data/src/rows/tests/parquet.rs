@@ -1,7 +1,7 @@
 //! Parquet, written by its own crate.
 
 use super::*;
-use crate::Place;
+use crate::RowPosition;
 use ::parquet::basic::Compression;
 use ::parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
@@ -263,7 +263,7 @@ fn row_groups_are_read_one_after_another_in_every_compression() {
         let rows = data.rows();
         assert_eq!(rows.len(), 5_000);
         assert!(rows.iter().all(|row| row.body == Ok(format!("{{\"n\":{}}}", row.number))
-            && row.place == Place::Row(row.number + 1)));
+            && row.place == RowPosition::Row(row.number + 1)));
         data.source.filter.include = vec![("n".to_owned(), vec![serde_json::json!(4_999.0)])];
         assert_eq!(data.open().expect("opened").total(), None);
         assert_eq!(numbers(&data), [4_999]);

@@ -4,7 +4,7 @@ use super::super::{
     CompareError, CompareOptions, ComparedSource, Verdict, compare, junit_xml, markdown, render_comparison,
 };
 use super::runs::{Run, compared, gate, scores, task};
-use crate::Reach;
+use crate::TaskCompleteness;
 use crate::test_records::failed;
 use gage_config::{GateSpec, SubScoreGate};
 use gage_core::Outcome;
@@ -239,8 +239,9 @@ fn why_samples_have_no_score_is_counted_by_reason() {
 
 #[test]
 fn of_runs_that_were_both_stopped_the_coverage_is_of_what_they_were_to_do() {
-    let stopped = |reach: Reach| Run { status: RunStatus::Incomplete, reach, ..Run::of(&scores(50, 0)) };
-    let found = compared(stopped(Reach::Of(200)), stopped(Reach::Of(200)), gate(0.2));
+    let stopped =
+        |reach: TaskCompleteness| Run { status: RunStatus::Incomplete, reach, ..Run::of(&scores(50, 0)) };
+    let found = compared(stopped(TaskCompleteness::Of(200)), stopped(TaskCompleteness::Of(200)), gate(0.2));
     assert_eq!(
         (found.tasks[0].total, found.tasks[0].not_reached, found.metrics[0].coverage),
         (200, 150, 0.25)
@@ -249,9 +250,9 @@ fn of_runs_that_were_both_stopped_the_coverage_is_of_what_they_were_to_do() {
     let text = render_comparison(&found, 80, false);
     assert!(text.contains("50 of 200 samples are in both; 150 that neither run came to"), "{text}");
     // One of them came to its end: what it has is what there is.
-    let found = compared(Run::of(&scores(200, 0)), stopped(Reach::Of(200)), gate(0.2));
+    let found = compared(Run::of(&scores(200, 0)), stopped(TaskCompleteness::Of(200)), gate(0.2));
     assert_eq!((found.tasks[0].total, found.tasks[0].not_reached), (200, 0));
-    let found = compared(stopped(Reach::Unknown), Run::of(&scores(50, 0)), gate(0.2));
+    let found = compared(stopped(TaskCompleteness::Unknown), Run::of(&scores(50, 0)), gate(0.2));
     assert_eq!(found.verdict, Some(Verdict::Incomplete));
     insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' ended early (cut off), and nobody knows of how many samples: finish it with `run --run-id base --resume` first");
 }

@@ -2,7 +2,7 @@
 
 use super::super::binomial::{at_least, likely_probabilities};
 use super::super::mcnemar;
-use super::super::needed::{Asked, Changes, pass_power, samples_needed};
+use super::super::needed::{ChangeRates, SampleSizeQuestion, pass_power, samples_needed};
 use super::super::smallest_visible_loss;
 use super::runs::{Run, compared, gate, scores};
 use crate::compare::Verdict;
@@ -11,7 +11,12 @@ use gage_config::GateSpec;
 const WANTED: f64 = 0.8;
 
 /// How likely a changes passes: for every number of changed samples the border of PASS is sought by the test itself.
-fn exact_pass_power(samples: u64, Changes { changed, gain }: Changes, margin: f64, alpha: f64) -> f64 {
+fn exact_pass_power(
+    samples: u64,
+    ChangeRates { changed, gain }: ChangeRates,
+    margin: f64,
+    alpha: f64,
+) -> f64 {
     let passes = |worse: i64, moved: i64| {
         let better = (moved - worse).unsigned_abs();
         mcnemar::margin_p_value(samples, worse.unsigned_abs(), better, margin, alpha) <= alpha
@@ -45,8 +50,9 @@ fn so_many_samples_tell_in_four_runs_of_five() {
         (0.02, -0.02, 0.01, 0.05, 0.05),
         (0.3, -0.1, 0.01, 0.05, 0.0125),
     ] {
-        let changes = Changes { changed, gain };
-        let needed = samples_needed(changes, Asked { margin, alpha, adjusted }, WANTED, 1).unwrap();
+        let changes = ChangeRates { changed, gain };
+        let needed =
+            samples_needed(changes, SampleSizeQuestion { margin, alpha, adjusted }, WANTED, 1).unwrap();
         let power = |samples: u64| {
             let of_loss = mcnemar::power(samples, changed, -gain, adjusted);
             let of_margin = exact_pass_power(samples, changes, margin, alpha);
@@ -64,7 +70,8 @@ fn sums_and_the_approximation_for_many_samples_agree() {
     for (changed, gain, margin, alpha) in
         [(0.1, -0.001, 0.0035, 0.05), (0.01, 0.0, 0.0008, 0.05), (0.2, 0.0, 0.006, 0.001)]
     {
-        let (changes, asked) = (Changes { changed, gain }, Asked { margin, alpha, adjusted: alpha });
+        let (changes, asked) =
+            (ChangeRates { changed, gain }, SampleSizeQuestion { margin, alpha, adjusted: alpha });
         let (summed, approximate) =
             (pass_power(100_000, changes, asked), pass_power(100_001, changes, asked));
         assert!((summed - approximate).abs() < 0.01, "{changes:?} {margin}: {summed} {approximate}");
@@ -76,8 +83,8 @@ fn sums_and_the_approximation_for_many_samples_agree() {
 fn the_loss_that_is_seen_by_so_many_is_the_one_that_was_asked_about() {
     for (changed, loss, alpha) in [(0.1, 0.05, 0.05), (0.3, 0.1, 0.0125), (0.02, 0.01, 0.05)] {
         // A margin that nothing rules out.
-        let asked = Asked { margin: loss / 2.0, alpha, adjusted: alpha };
-        let needed = samples_needed(Changes { changed, gain: -loss }, asked, WANTED, 1).unwrap();
+        let asked = SampleSizeQuestion { margin: loss / 2.0, alpha, adjusted: alpha };
+        let needed = samples_needed(ChangeRates { changed, gain: -loss }, asked, WANTED, 1).unwrap();
         let seen = mcnemar::smallest_visible(needed, changed, alpha, WANTED).unwrap();
         assert!((0.95..=1.001).contains(&(seen / loss)), "{needed} see {seen} and not {loss}");
     }
@@ -101,7 +108,7 @@ fn what_a_plan_promises_is_what_a_comparison_says() {
 fn runs_that_lost_the_margin_pass_with_at_most_any_alpha() {
     for alpha in [0.05, 0.0005, 1e-5] {
         for changed in [0.05, 0.1, 0.4] {
-            let passed = exact_pass_power(150, Changes { changed, gain: -0.05 }, 0.05, alpha);
+            let passed = exact_pass_power(150, ChangeRates { changed, gain: -0.05 }, 0.05, alpha);
             assert!(passed <= alpha, "{changed} {alpha}: {passed}");
         }
     }

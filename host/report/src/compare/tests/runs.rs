@@ -2,7 +2,7 @@
 
 use super::super::{CompareOptions, ComparedSource, Comparison, compare};
 use crate::test_records::{description, sample};
-use crate::{Phases, Reach, Reaches, TaskDescription, no_folds, write_reports};
+use crate::{Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports};
 use gage_config::GateSpec;
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub(super) struct Run {
     pub(super) identity: Value,
     pub(super) status: RunStatus,
     /// How far it came of the task `t`.
-    pub(super) reach: Reach,
+    pub(super) reach: TaskCompleteness,
 }
 
 /// A task with the metric `m`.
@@ -70,7 +70,7 @@ impl Run {
             tasks: vec![task("t")],
             identity: identity("model", &json!({"task_id": "t", "dataset_id": "rows"})),
             status: RunStatus::Complete,
-            reach: Reach::Whole,
+            reach: TaskCompleteness::Whole,
         }
     }
 
@@ -82,8 +82,10 @@ impl Run {
         let mut journal = JournalWriter::open(&folder).unwrap().writer;
         let entries: Vec<JournalEntry> = self.records.iter().map(JournalEntry::Whole).collect();
         journal.append_batch(entries).unwrap();
-        let reaches = Reaches::from([("t".to_owned(), self.reach)]);
-        let written = write_reports(&folder, &self.tasks, &reaches, &Phases::default(), &no_folds).unwrap();
+        let reaches = Completeness::from([("t".to_owned(), self.reach)]);
+        let written =
+            write_reports(&folder, &self.tasks, &reaches, &Phases::default(), &no_custom_aggregators)
+                .unwrap();
         // One that goes on, or was killed, knows of no files yet.
         if self.status != RunStatus::Running {
             manifest.files = written.files;

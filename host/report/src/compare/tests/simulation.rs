@@ -1,6 +1,6 @@
 //! How often gates are wrong, over thousands of simulated runs.
 
-use super::super::margin::{Units, normal_quantile};
+use super::super::margin::{ScoreUnits, normal_quantile};
 use super::super::paired_scores::PairedScores;
 use super::super::pairing::Measure;
 use super::super::{mcnemar, sign_flip_tests};
@@ -95,7 +95,7 @@ fn rare_large_losses_do_not_slip_through() {
             for lost in super::super::binomial::likely(samples, margin) {
                 let mut totals = vec![0.0; samples as usize];
                 totals.iter_mut().take(lost as usize).for_each(|total| *total = -1.0);
-                let units = Units { sizes: vec![1.0; totals.len()], totals, reach: 1.0, largest: 1.0 };
+                let units = ScoreUnits { sizes: vec![1.0; totals.len()], totals, reach: 1.0, largest: 1.0 };
                 if units.margin_p_value(margin) <= ALPHA {
                     passed += super::super::binomial::probability(lost, samples, margin);
                 }
@@ -205,7 +205,7 @@ fn clusters_of_any_sizes_that_lost_the_margin_seldom_pass() {
             let mut passed = 0;
             for _ in 0..GATES / 5 {
                 let totals = sizes.iter().map(|size| size * change(&mut random)).collect();
-                let units = Units { totals, sizes: sizes.clone(), reach: 1.0, largest: 1.0 };
+                let units = ScoreUnits { totals, sizes: sizes.clone(), reach: 1.0, largest: 1.0 };
                 passed += u32::from(units.margin_p_value(0.05) <= ALPHA);
             }
             // Of 2,000: 100, and two standard errors of 9.7.
@@ -222,7 +222,8 @@ fn many_clusters_without_a_loss_pass() {
     for _ in 0..500 {
         let totals = sizes.iter().map(|size| size * 0.1 * normal(&mut random)).collect();
         passed += u32::from(
-            Units { totals, sizes: sizes.clone(), reach: 1.0, largest: 1.0 }.margin_p_value(0.05) <= ALPHA,
+            ScoreUnits { totals, sizes: sizes.clone(), reach: 1.0, largest: 1.0 }.margin_p_value(0.05)
+                <= ALPHA,
         );
     }
     assert!(passed > 400, "{passed} of 500");
@@ -240,7 +241,7 @@ fn graded_losses_with_rare_outliers_seldom_pass() {
                 lost - (0.05 - 0.5 * chance) + 0.02 * normal(&mut random)
             });
             let totals: Vec<f64> = gains.collect();
-            let units = Units { sizes: vec![1.0; totals.len()], totals, reach: 1.0, largest: 1.0 };
+            let units = ScoreUnits { sizes: vec![1.0; totals.len()], totals, reach: 1.0, largest: 1.0 };
             passed += u32::from(units.margin_p_value(0.05) <= ALPHA);
         }
         assert!(passed <= 64, "{samples} samples, {chance}: {passed} of {}", GATES / 10);

@@ -2,7 +2,7 @@
 
 use super::super::margin::{power as t_power, student_upper_tail};
 use super::super::multiplicity::{benjamini_hochberg, holm};
-use super::super::needed::{Asked, Changes, pass_power};
+use super::super::needed::{ChangeRates, SampleSizeQuestion, pass_power};
 use super::super::paired_scores::PairedScores;
 use super::super::pairing::Measure;
 use super::super::{SignFlipTest, mcnemar, sign_flip_tests};
@@ -154,8 +154,8 @@ fn the_margin_is_ruled_out_as_by_a_finer_search() {
 #[test]
 fn the_power_to_pass_is_that_of_all_outcomes() {
     for PassPower { samples, changed, gain, margin, alpha, power } in fixture().pass_power {
-        let asked = Asked { margin, alpha, adjusted: alpha };
-        let found = pass_power(samples, Changes { changed, gain }, asked);
+        let asked = SampleSizeQuestion { margin, alpha, adjusted: alpha };
+        let found = pass_power(samples, ChangeRates { changed, gain }, asked);
         assert!(
             (found - power).abs() <= 0.01,
             "{samples} {changed} {gain} {margin} {alpha}: {found} is not {power}"
