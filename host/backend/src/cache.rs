@@ -36,7 +36,7 @@ pub(crate) struct CachingBackend {
 struct CacheCounters {
     hits: AtomicU64,
     misses: AtomicU64,
-    /// LikelihoodRequest without a look into the cache.
+    /// Asked without a look into the cache.
     passed: AtomicU64,
     kept: AtomicU64,
     /// Files that were no whole answers; misses too.

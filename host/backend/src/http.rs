@@ -1,22 +1,22 @@
 //! What all backends that are asked over HTTP have in common: connections, limits, attempts, recordings.
 
-mod breaker;
-mod budget;
-mod call;
+mod adaptive_concurrency;
+mod circuit_breaker;
 mod client;
-mod concurrency;
 mod failure;
-mod hints;
-mod host;
+mod host_limiter;
+mod rate_limit_headers;
+mod recording;
 mod reply;
+mod retry;
 mod sse;
 mod statistics;
-mod taking;
-mod tape;
+mod throttle_state;
+mod token_bucket;
 
-pub(crate) use call::{HttpCall, ResponseParser};
 pub(crate) use client::{Header, HttpClient, certificates_of};
 pub(crate) use failure::{HttpFailure, Refusal};
-pub use host::HttpHosts;
+pub use host_limiter::HttpHosts;
+pub use recording::{HttpRecording, RecordingError};
 pub(crate) use reply::{ReplyReader, json_of};
-pub use tape::{HttpRecording, RecordingError};
+pub(crate) use retry::{HttpCall, ResponseParser};

@@ -7,6 +7,7 @@
 mod anthropic_http;
 mod api;
 mod cache;
+mod cancellation;
 mod conversation;
 mod custom_script;
 mod gemini_http;
@@ -17,7 +18,6 @@ mod open;
 mod openai_http;
 mod role_models;
 mod text_generation;
-mod waiting;
 
 pub use api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, DrawIndex, EmbedOutput,
@@ -25,9 +25,11 @@ pub use api::{
     RequestTiming, RollingOutput, RollingRequest,
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
+pub use cancellation::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};
 pub use guest::output_to_guest;
 pub use http::{HttpHosts, HttpRecording, RecordingError};
-pub use llama_cpp::{ModelProgram, Vocabulary, bench, gguf, memory, serve_model, thread_environment};
+pub use llama_cpp::{
+    ModelProgram, Vocabulary, bench, gguf, memory_estimate, serve_model, thread_environment,
+};
 pub use open::{OpenError, OpenOptions, check_http_files, media_support, open};
 pub use role_models::{RoleModel, RoleModels};
-pub use waiting::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};

@@ -12,7 +12,7 @@ pub(crate) mod list;
 pub(crate) mod lock;
 pub(crate) mod metrics;
 pub(crate) mod model;
-pub(crate) mod observing;
+pub(crate) mod observability;
 pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod report;

@@ -1,16 +1,16 @@
 //! The variables of the environment that the program reads: one for every long flag, those of the older
 //! program whose place they take, and some that belong to nobody alone.
 
-mod earlier;
-mod others;
+mod foreign_variables;
+mod legacy_variables;
 
 use crate::arguments::Arguments;
 use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
-pub(crate) use earlier::{EARLIER, LegacyReplacement};
+pub(crate) use foreign_variables::OTHERS;
 use gage_config::Problems;
-pub(crate) use others::OTHERS;
+pub(crate) use legacy_variables::{EARLIER, LegacyReplacement};
 use serde_json::Value;
 
 /// What the names of flags' variables begin with.

@@ -5,8 +5,8 @@ mod arguments;
 mod commands;
 mod environment;
 mod exit_code;
+mod omp_wait_policy;
 mod terminal;
-mod wait_policy;
 
 use arguments::{Arguments, Command};
 use exit_code::ExitCode;

@@ -3,7 +3,6 @@
 pub mod backend;
 pub mod budget;
 pub mod cache;
-pub mod contract;
 pub mod dataset;
 pub mod embed_step;
 pub mod gate;
@@ -17,6 +16,7 @@ pub mod prompt;
 pub mod role;
 pub mod sampling;
 pub mod step;
+pub mod step_order;
 pub mod support_step;
 pub mod task;
 

@@ -8,16 +8,16 @@
 
 mod elements;
 mod expand;
+mod mapping_reader;
 mod node;
 mod overrides;
 mod parse;
 mod pipeline;
 mod problems;
-mod recorded;
+mod recorded_config;
+mod redacted;
 mod secrets;
 mod source;
-mod table;
-mod withheld;
 
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
@@ -32,7 +32,6 @@ pub use elements::backend::llama_cpp::{
 pub use elements::backend::{BackendKind, BackendSpec};
 pub use elements::budget::{BudgetSpec, parse_duration};
 pub use elements::cache::{CacheSpec, parse_cache_size};
-pub use elements::contract::{CONTRACTS, StepContract, StepKind, StepOutput};
 pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
     PreprocessSpec,
@@ -50,6 +49,7 @@ pub use elements::prompt::{PromptMessage, PromptSpec};
 pub use elements::role::{RoleAdapterSpec, RoleType};
 pub use elements::sampling::SamplingParams;
 pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
+pub use elements::step_order::{CONTRACTS, StepContract, StepKind, StepOutput};
 pub use elements::support_step::{SupportStep, ToolLoopSpec};
 pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
@@ -59,10 +59,10 @@ pub use pipeline::{
     API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
 };
 pub use problems::{Problem, Problems, Severity};
-pub use recorded::{MissingVariable, RecordedConfig, load_recorded, load_recorded_to_score};
+pub use recorded_config::{MissingVariable, RecordedConfig, load_recorded, load_recorded_to_score};
+pub use redacted::{ENTRY_IDS, RedactedValue, is_unset, withheld_json, withheld_of_scoring};
 pub use secrets::{
     SecretContext, granted_names, is_secret_key, is_secret_name, keep_addresses, public_text,
     without_secret_defaults, without_users,
 };
 pub use source::{Source, Sources, Span, shown_path};
-pub use withheld::{ENTRY_IDS, RedactedValue, is_unset, withheld_json, withheld_of_scoring};

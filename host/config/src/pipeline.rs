@@ -17,14 +17,14 @@ use crate::elements::role::{RoleAdapterSpec, RoleType};
 use crate::elements::support_step::{SupportStep, ToolLoopSpec};
 use crate::elements::task::{FailurePolicy, TaskDefaults, TaskSpec, Template};
 pub use crate::expand::Environment;
+use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::overrides;
 use crate::parse::{expand_node, parse};
 use crate::problems::Problems;
+use crate::redacted::{self, RedactedValue};
 use crate::secrets;
 use crate::source::Span;
-use crate::table::MappingReader;
-use crate::withheld::{self, RedactedValue};
 use gage_core::SamplingParams;
 
 /// The version of the format that `api_version` names.
@@ -330,7 +330,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let mut document = root.to_public_json();
     checks::check_names(root, &document, problems);
     gage_core::redact_value(&mut document);
-    let withheld = withheld::withheld(&root.to_json(), &document);
+    let withheld = redacted::withheld(&root.to_json(), &document);
     let config = PipelineConfig {
         name,
         plugins,

@@ -76,7 +76,7 @@ impl Problems {
         &mut self.list[last]
     }
 
-    /// SecretRegistration that a scalar holds a secret, which no message shows.
+    /// Notes that a scalar holds a secret, which no message shows.
     pub(crate) fn hide(&mut self, span: Span, value: &str, is_whole: bool) {
         let hidden = HiddenText { span, value: value.to_owned(), is_whole };
         if !value.is_empty() && !self.hidden.contains(&hidden) {

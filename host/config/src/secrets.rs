@@ -1,18 +1,18 @@
 //! What is never written down: which keys hold a secret, and what of a text that names one may be shown.
 
 mod addresses;
-mod beside;
-mod notes;
-mod public;
-mod shown;
+mod context;
+mod diagnostics;
+mod redact;
+mod registration;
 
 use crate::expand::{closing_brace, nests_too_deep};
 pub use addresses::without_users;
-pub use beside::{SecretContext, granted_names};
+pub use context::{SecretContext, granted_names};
+pub(crate) use diagnostics::{masked, masked_addresses, masked_override, starred};
 use gage_core::SECRET_MARK as SECRET;
-pub use notes::keep_addresses;
-pub(crate) use notes::{note, note_variable};
-pub(crate) use shown::{masked, masked_addresses, masked_override, starred};
+pub use registration::keep_addresses;
+pub(crate) use registration::{note, note_variable};
 
 /// Whether the value of a key, and everything below it, is never written down.
 pub fn is_secret_key(key: &str) -> bool {

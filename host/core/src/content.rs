@@ -2,7 +2,7 @@
 
 use crate::LazyObject;
 use crate::fields::FieldError;
-use crate::reading::FieldReader;
+use crate::json_decode::FieldReader;
 use serde_json::Value;
 
 pub(crate) mod direct;

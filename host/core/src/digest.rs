@@ -1,4 +1,4 @@
-//! ContentVisitor digests, and the one JSON spelling that they are taken over.
+//! Content digests, and the one JSON spelling that they are taken over.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

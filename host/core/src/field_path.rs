@@ -1,6 +1,6 @@
 //! Paths such as `sample.metadata.correct_choice`: how configuration names a value.
 
-use crate::document::{JsonView, PathStep};
+use crate::json_view::{JsonView, PathStep};
 use serde_json::Value;
 use std::borrow::Cow;
 

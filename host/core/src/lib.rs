@@ -7,42 +7,41 @@
 mod answer;
 mod content;
 mod digest;
-mod document;
+mod escape;
 mod field_path;
 mod fields;
 mod file_fingerprint;
+mod json_decode;
+mod json_encode;
+mod json_view;
+mod lazy_object;
 mod long_integers;
-mod names;
 mod outcome;
 mod output;
-mod printable;
-mod rare_object;
-mod reading;
 mod rendered;
 mod sample;
 mod sampling;
 mod schema;
 mod score;
 mod secrets;
+mod suggest;
 mod threads;
-mod written;
 
 pub use answer::CanonicalAnswer;
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
 pub use digest::{Digest, canonical_json, json_depth};
-pub use document::{JsonView, OutputView, SampleView};
+pub use escape::{printable, printable_html, printable_line};
 pub use field_path::{EvalContext, FieldPath, Root};
 pub use fields::{FieldError, kind_of};
 pub use file_fingerprint::FileFingerprint;
+pub use json_decode::scanner::{is_nested_deeper, is_surely_object};
+pub use json_view::{JsonView, OutputView, SampleView};
+pub use lazy_object::LazyObject;
 pub use long_integers::quote_long_integers;
-pub use names::{check_name, distance, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{
     ContinuationScore, FinishReason, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
 };
-pub use printable::{printable, printable_html, printable_line};
-pub use rare_object::LazyObject;
-pub use reading::scan::{is_nested_deeper, is_surely_object};
 pub use sample::{
     AnswerProblem, ChoiceOption, FewShotExample, Messages, Reference, Sample, SandboxSpec, TaskType,
 };
@@ -53,6 +52,7 @@ pub use secrets::{
     SECRET_MARK, find_secrets, redact, redact_value, redact_value_and_numbers, register_public_name,
     register_public_word, register_secret,
 };
+pub use suggest::{check_name, distance, nearest};
 pub use threads::spawn_named;
 
 /// A JSON object, in the order in which it was written.

@@ -1,7 +1,7 @@
 //! What a model says about a sample.
 
 use crate::Object;
-use crate::written::{JsonMembers, Member, always, list, serialize, text};
+use crate::json_encode::{JsonMembers, Member, always, list, serialize, text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

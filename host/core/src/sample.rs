@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 mod answer;
 mod checks;
-mod direct;
+mod fast_validate;
+mod from_str;
+mod from_value;
 mod label;
 mod messages;
 mod parts;
-mod plain;
-mod read;
 mod task_type;
 mod write;
 
@@ -109,7 +109,7 @@ impl Sample {
             }
         }
         let mut problems = Vec::new();
-        match read::sample(value, &mut problems) {
+        match from_value::sample(value, &mut problems) {
             Some(sample) if problems.is_empty() => Ok(sample),
             _ => Err(problems),
         }
@@ -122,7 +122,7 @@ impl Sample {
     /// # Errors
     /// Everything that is wrong, each with its place; of a text that is not JSON, where it stops to be.
     pub fn from_text(text: &str) -> Result<Arc<Sample>, Vec<FieldError>> {
-        if let Some(sample) = direct::sample(text) {
+        if let Some(sample) = from_str::sample(text) {
             return Ok(sample);
         }
         let value = serde_json::from_str(text).map_err(|error| {
@@ -140,7 +140,7 @@ impl Sample {
     /// [`AnswerProblem`]: no media, no tools, no examples, no parameters. Takes a fraction of the time of [`Sample::from_text`], which
     /// such a text passes; `None` says nothing about a text.
     pub fn plain_id(text: &str) -> Option<String> {
-        plain::id(text)
+        fast_validate::id(text)
     }
 
     /// The Sample as JSON. Fields that hold nothing are left out, except the required ones.

@@ -24,7 +24,7 @@ pub struct SamplingParams {
     /// Keep tokens at least this likely, relative to the most likely one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_p: Option<f64>,
-    /// DecodeSeed of the random choice; 0 is a seed like any other.
+    /// Seed of the random choice; 0 is a seed like any other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Texts at which generation ends; they are not part of the answer.

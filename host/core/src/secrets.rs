@@ -6,13 +6,13 @@
 //! text is not looked for ([`register_secret`]); where it stands under the name of a secret, whoever writes a document leaves it
 //! out by its place.
 
-mod ordinary;
-mod spelling;
+mod allowlist;
+mod encodings;
 
 use crate::Object;
-use ordinary::{is_plain_word, words};
+use allowlist::{is_plain_word, words};
+use encodings::{SecretSpellings, count_examined};
 use serde_json::Value;
-use spelling::{SecretSpellings, count_examined};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -353,9 +353,9 @@ mod tests {
 
     /// The number of bytes that a scan of a text examines.
     fn work(secrets: &SecretScanner, text: &str) -> usize {
-        spelling::EXAMINED.set(0);
+        encodings::EXAMINED.set(0);
         secrets.text(text);
-        spelling::EXAMINED.take()
+        encodings::EXAMINED.take()
     }
 
     #[test]

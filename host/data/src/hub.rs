@@ -4,31 +4,31 @@
 //! commit, and each is downloaded. **A file takes its final name only after its size and its
 //! digest were those that the hub names**; what an interruption leaves is kept apart and resumed.
 
-mod beside;
 mod cache;
 mod card;
 mod client;
+mod content_digest;
 mod download;
 mod error;
 mod fetch;
+mod lazy_files;
 mod listing;
 mod model;
-mod naming;
-mod object;
 mod partial;
 mod paths;
 mod pattern;
 mod repository;
+mod retry;
 mod select;
 mod source;
-mod wait;
-mod web;
+mod split_inference;
+mod url_download;
 
-pub use beside::LazyHubFiles;
 pub use error::HubError;
 pub use fetch::fetch;
+pub use lazy_files::LazyHubFiles;
 pub use model::{FetchedModel, ModelHub, ModelReference};
 pub use source::{
     HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, NoProgress,
 };
-pub use web::{FetchedFile, WebModel};
+pub use url_download::{FetchedFile, WebModel};

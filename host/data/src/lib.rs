@@ -12,7 +12,7 @@
 mod digests;
 mod filter;
 pub mod hub;
-mod ids;
+mod id_dedup;
 mod labels;
 mod loader;
 mod locate;
@@ -28,7 +28,7 @@ mod source;
 mod stream;
 
 pub use hub::{HubError, HubProgress, NoProgress};
-pub use ids::IdDeduplicator;
+pub use id_dedup::IdDeduplicator;
 pub use locate::{LocateError, LocateOptions, Located, check, locate, open_located};
 pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
 pub use missing_fields::{MissingField, OtherTypes};

@@ -5,29 +5,29 @@
 //! Memory grows by 16 bytes for each local file; pixels in flight, decoded outcomes and places are
 //! bounded. All calls block.
 
+mod allowed_roots;
 mod data_url;
+mod decode_budget;
 mod embed;
 mod error;
 mod file;
 mod format;
 mod image_cache;
-mod ledger;
+mod image_probe;
 mod options;
-mod outcomes;
-mod permits;
-mod picture;
+mod probe_cache;
+mod reference_table;
 mod resize;
-mod roots;
-mod settle;
+mod resolve;
 mod sniff;
 mod source;
 mod stats;
 mod store;
-mod whole;
+mod truncation;
 
 pub use error::{MediaError, MediaErrorKind};
 pub use options::{ImageOptions, MediaFiles, MediaOptions};
-pub use settle::MediaSource;
+pub use resolve::MediaSource;
 pub use stats::MediaStats;
 pub use store::{MediaBytes, MediaStore};
 

@@ -1,4 +1,4 @@
-//! FieldSplitter that a filter names and that no row has, or in which rows hold values of another type than the filter
+//! Fields that a filter names and that no row has, or in which rows hold values of another type than the filter
 //! seeks: most likely slips, of which the filter itself says nothing.
 
 use crate::filter::{Filter, find};
@@ -22,7 +22,7 @@ pub struct MissingField {
     pub rows: u64,
     /// The field that was meant, most likely.
     pub nearest: Option<String>,
-    /// FieldSplitter that there are.
+    /// Fields that there are.
     pub known: Vec<String>,
     /// Where rows had the field: what they held in it, and what the filter seeks.
     pub types: Option<OtherTypes>,

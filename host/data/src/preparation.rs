@@ -99,7 +99,7 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Prepares rows: one result for each, in order, with what is to be kept of its Sample. IdDeduplicator are as the
+    /// Prepares rows: one result for each, in order, with what is to be kept of its Sample. Ids are as the
     /// rows have them; see [`crate::IdDeduplicator`]. Nothing when it was stopped while it waited for media.
     pub fn prepare<K: SampleProjection>(
         &self,

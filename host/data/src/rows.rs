@@ -105,7 +105,7 @@ impl Rows {
         self.filtered
     }
 
-    /// FieldSplitter that the filter names, and that none of the rows had that were read until now.
+    /// Fields that the filter names, and that none of the rows had that were read until now.
     pub fn missing_fields(&self) -> Vec<MissingField> {
         self.preparer.watch.missing()
     }

@@ -6,7 +6,7 @@
 //!
 //! Both queues are bounded, so nobody runs far ahead of the caller.
 
-use crate::ids::IdDeduplicator;
+use crate::id_dedup::IdDeduplicator;
 use crate::missing_fields::MissingField;
 use crate::preparation::{Preparation, Prepared, SampleProjection};
 use crate::row::{DataError, Row};
@@ -47,7 +47,7 @@ pub struct Streamed {
     pub rows: u64,
     /// Rows that the dataset's filter left out.
     pub filtered: u64,
-    /// FieldSplitter that the filter names and that no row had.
+    /// Fields that the filter names and that no row had.
     pub missing_fields: Vec<MissingField>,
     /// Samples whose id had occurred before.
     pub renamed: u64,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A dataset whose files are on this machine.
 pub struct LocatedDataset {
-    /// JournalItem reads it.
+    /// What reads it.
     pub planned: Arc<PlannedDataset>,
     /// Where its files are, and their digests.
     pub located: Located,
@@ -28,7 +28,7 @@ pub struct Datasets {
 }
 
 impl Datasets {
-    /// Finds the datasets of a plan, each once. JournalItem cannot be found, or is another than the suite
+    /// Finds the datasets of a plan, each once. What cannot be found, or is another than the suite
     /// says, is a problem.
     pub fn locate(plan: &Plan, options: &LocateOptions<'_>, problems: &mut Problems) -> Option<Datasets> {
         let mut by_id = HashMap::new();
@@ -142,7 +142,7 @@ impl LocatedDataset {
         streamed.failure.map_or(Ok(digest), Err)
     }
 
-    /// JournalItem turns its rows into Samples.
+    /// What turns its rows into Samples.
     pub fn preparation(&self) -> Preparation {
         self.preparation_of(&self.planned)
     }

@@ -1,13 +1,13 @@
 //! The meaning of an answer beside that of its references: a model makes vectors of the texts, and the cosines of their
 //! angles are recorded. The vectors are not.
 
-use crate::active::TaskState;
 use crate::inference::{SampleResult, failure_of};
 use crate::judging::RolePermits;
-use crate::place::{RequestLimits, RequestSlot};
 use crate::plan::PlannedEmbed;
+use crate::request_slots::{RequestLimits, RequestSlot};
 use crate::session::Session;
-use crate::support::SupportFailure;
+use crate::support_role::SupportFailure;
+use crate::task_state::TaskState;
 use crate::usage::named;
 use gage_backend::{Backend, EmbedRequest, cancellable, with_slot};
 use gage_core::{EvalContext, Object, Outcome, Usage};
@@ -172,7 +172,7 @@ impl EmbeddingStep {
         let (reply, _place) = asked.flatten()?;
         match reply {
             Ok(reply) => {
-                // JournalItem was kept costs nothing.
+                // What was kept costs nothing.
                 if reply.timing.attempts > 0 {
                     task.spending.add_usage(backend_id, reply.output.usage, &task.run_stop);
                 }
@@ -184,7 +184,7 @@ impl EmbeddingStep {
     }
 }
 
-/// JournalItem came of a comparison: what is recorded, nothing where it was before, or why there is none.
+/// What came of a comparison: what is recorded, nothing where it was before, or why there is none.
 pub(crate) struct SimilarityResult(Result<Option<Value>, SupportFailure>);
 
 impl SimilarityResult {
@@ -214,7 +214,7 @@ impl SimilarityResult {
 /// left out.
 ///
 /// # Errors
-/// JournalItem has no text, in words.
+/// What has no text, in words.
 fn collect(value: &Value, texts: &mut Vec<String>) -> Result<(), &'static str> {
     match value {
         Value::Null => {}

@@ -1,4 +1,4 @@
-//! JournalItem a plan would do, take and cost, without sending anything.
+//! What a plan would do, take and cost, without sending anything.
 //!
 //! Tokens are counted over the texts of the prompts of the first rows; what a chat template puts around them is not.
 
@@ -26,7 +26,7 @@ const MIN_COMPLETION_SHARE: f64 = 0.1;
 /// Bytes that a component puts around the question and the answer that are judged.
 const AROUND_JUDGED: f64 = 1_200.0;
 
-/// JournalItem an estimate is made for.
+/// What an estimate is made for.
 #[derive(Clone, Copy)]
 pub struct EstimateOptions<'o> {
     /// Requests in flight.
@@ -37,7 +37,7 @@ pub struct EstimateOptions<'o> {
     pub max_samples: Option<u64>,
     /// How long a request takes at least and at most, in seconds.
     pub latency: (f64, f64),
-    /// JournalItem counts the tokens of prompts for all models; none where each is asked for its own.
+    /// What counts the tokens of prompts for all models; none where each is asked for its own.
     pub tokenizer: Option<&'o TokenCounter>,
 }
 
@@ -68,10 +68,10 @@ impl Add for Range {
     }
 }
 
-/// JournalItem one role is asked for by a task.
+/// What one role is asked for by a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestEstimate {
-    /// JournalItem asks: the step `support`, `inference`, `embed` or `judge`, or the `tools` of a model.
+    /// What asks: the step `support`, `inference`, `embed` or `judge`, or the `tools` of a model.
     pub step: &'static str,
     /// The role.
     pub adapter_id: String,
@@ -91,7 +91,7 @@ pub struct RequestEstimate {
     pub seconds: Range,
 }
 
-/// JournalItem a task would do.
+/// What a task would do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskEstimate {
     /// The task.
@@ -106,15 +106,15 @@ pub struct TaskEstimate {
     pub repeat: u64,
     /// By what the tokens of its prompts are counted.
     pub tokens_by: TokensBy,
-    /// JournalItem each role is asked for.
+    /// What each role is asked for.
     pub requests: Vec<RequestEstimate>,
     /// How long it takes, in seconds.
     pub seconds: Range,
-    /// JournalItem could not be known, in words.
+    /// What could not be known, in words.
     pub notes: Vec<String>,
 }
 
-/// JournalItem a run would do.
+/// What a run would do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The tasks, in their order.
@@ -132,7 +132,7 @@ pub struct Estimate {
 }
 
 impl Plan {
-    /// JournalItem the plan would do. Rows are read, and their first ones prepared; nothing is sent.
+    /// What the plan would do. Rows are read, and their first ones prepared; nothing is sent.
     pub fn estimate(&self, datasets: &Datasets, options: &EstimateOptions<'_>) -> Estimate {
         let tasks: Vec<TaskEstimate> =
             self.tasks.iter().map(|task| self.estimate_task(task, datasets, options)).collect();
@@ -269,7 +269,7 @@ impl Plan {
     }
 }
 
-/// JournalItem a role does.
+/// What a role does.
 struct WorkEstimate {
     requests: Range,
     /// Tokens of one prompt.
@@ -321,7 +321,7 @@ fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
     roles.into_iter().map(of_role).chain(of_tasks).fold(shared, longest)
 }
 
-/// JournalItem the rows of a task show.
+/// What the rows of a task show.
 struct DatasetStatistics {
     samples: Option<u64>,
     is_at_least: bool,

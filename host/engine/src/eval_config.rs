@@ -1,4 +1,4 @@
-//! JournalItem a Sample says about its own scoring: `eval_config`.
+//! What a Sample says about its own scoring: `eval_config`.
 //!
 //! ```json
 //! {"metrics": {"exact_match": {"case_sensitive": true}, "contains": false}, "judge": {"strict": {"scale": [0, 10]}}}
@@ -11,7 +11,7 @@
 use gage_core::{FieldError, Object, SampleView};
 use serde_json::Value;
 
-/// JournalItem a Sample changes about one metric.
+/// What a Sample changes about one metric.
 pub(crate) enum ParamOverride<'s> {
     /// Nothing.
     None,
@@ -23,12 +23,12 @@ pub(crate) enum ParamOverride<'s> {
     Invalid,
 }
 
-/// JournalItem a Sample changes about a metric.
+/// What a Sample changes about a metric.
 pub(crate) fn of_metric<'s>(sample: &'s SampleView, metric_id: &str) -> ParamOverride<'s> {
     change(sample, "metrics", metric_id)
 }
 
-/// JournalItem a Sample changes about a judge, who cannot be left out.
+/// What a Sample changes about a judge, who cannot be left out.
 pub(crate) fn of_judge<'s>(sample: &'s SampleView, judge_id: &str) -> ParamOverride<'s> {
     match change(sample, "judge", judge_id) {
         ParamOverride::Skip => ParamOverride::Invalid,
@@ -50,7 +50,7 @@ fn change<'s>(sample: &'s SampleView, what: &str, id: &str) -> ParamOverride<'s>
     }
 }
 
-/// JournalItem is wrong with changed parameters, in one text.
+/// What is wrong with changed parameters, in one text.
 pub(crate) fn wrong(what: &str, id: &str, problems: &[FieldError]) -> String {
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
     format!("eval_config.{what}.{id}: {}", problems.join("; "))

@@ -1,4 +1,4 @@
-//! JournalItem a run tells those who observe it: its events, its counters and its traces.
+//! What a run tells those who observe it: its events, its counters and its traces.
 
 use crate::inference::SampleResult;
 use crate::recorder::JournalItem;
@@ -127,7 +127,7 @@ impl Events {
         }
     }
 
-    /// A sample is finished. JournalItem is not scored is told of always.
+    /// A sample is finished. What is not scored is told of always.
     fn ended(&self, task_id: &str, end: &RunEnd<'_>, scores: impl FnOnce() -> Map<String, Value>) {
         let Observability { meters, telemetry, sampling, .. } = &self.observability;
         let outcome = end.outcome.name();

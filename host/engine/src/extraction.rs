@@ -7,11 +7,11 @@ use gage_plugin::{ExtractedAnswer, Extractor, ItemError};
 use gage_record::{ErrorNote, Stage};
 use serde_json::{Value, json};
 
-/// JournalItem extraction made of one answer.
+/// What extraction made of one answer.
 pub(crate) struct ExtractorChain {
     /// The model's output, with what was found in it, and what the model wrote as `written`.
     pub(crate) model_output: Value,
-    /// JournalItem was found: `answer`, `parsed` and `extraction`.
+    /// What was found: `answer`, `parsed` and `extraction`.
     pub(crate) found: Object,
     /// Why there is none, where an extractor failed.
     pub(crate) error: Option<(Outcome, ErrorNote)>,

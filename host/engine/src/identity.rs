@@ -1,4 +1,4 @@
-//! JournalItem must be equal for a run to be resumed, and what a lock pins.
+//! What must be equal for a run to be resumed, and what a lock pins.
 
 use crate::datasets::Datasets;
 use crate::plan::{Plan, Scoring};
@@ -126,7 +126,7 @@ pub fn without_notes(mut document: Value) -> Value {
     document
 }
 
-/// JournalItem of the host itself counts.
+/// What of the host itself counts.
 pub(crate) fn host() -> Value {
     json!({"scoring_version": SCORING_VERSION})
 }

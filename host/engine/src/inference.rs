@@ -1,10 +1,10 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
-use crate::active::TaskState;
-use crate::conversation::ToolLoop;
-use crate::place::{RequestLimits, RequestSlot, SampleSlot};
 use crate::request::{PromptParts, Request, prompt_note};
-use crate::support::{self, SupportFailure, SupportRole, SupportStepsResult};
+use crate::request_slots::{RequestLimits, RequestSlot, SampleSlot};
+use crate::support_role::{self, SupportFailure, SupportRole, SupportStepsResult};
+use crate::task_state::TaskState;
+use crate::tool_loop::ToolLoop;
 use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, with_slot};
 use gage_core::{
     FinishReason, ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage, redact,
@@ -25,11 +25,11 @@ pub(crate) struct SampleResult {
     pub(crate) sample_id: String,
     /// The Sample, for metrics and the record.
     pub(crate) sample: SampleView,
-    /// JournalItem support steps found, by adapter; null where there are none.
+    /// What support steps found, by adapter; null where there are none.
     pub(crate) support_output: Value,
-    /// JournalItem the model said; null where it said nothing.
+    /// What the model said; null where it said nothing.
     pub(crate) model_output: OutputView,
-    /// JournalItem the judges said; null where nobody was asked.
+    /// What the judges said; null where nobody was asked.
     pub(crate) judge_output: Value,
     /// `scored` as long as nothing speaks against it.
     pub(crate) outcome: Outcome,
@@ -74,7 +74,7 @@ impl SampleResult {
         redact_value(&mut self.judge_output);
     }
 
-    /// JournalItem is wrong with it, where it turned out to be no Sample that a model can be asked about.
+    /// What is wrong with it, where it turned out to be no Sample that a model can be asked about.
     pub(crate) fn invalid_message(&self) -> Option<&str> {
         let error = self.error.as_ref().filter(|_| self.outcome == Outcome::InvalidSample)?;
         Some(&error.message)
@@ -139,7 +139,7 @@ impl SampleResult {
     }
 }
 
-/// JournalItem asks the model about the samples of a task.
+/// What asks the model about the samples of a task.
 pub(crate) struct InferenceStep {
     pub(crate) task: Arc<TaskState>,
     pub(crate) backend: Arc<dyn Backend>,
@@ -153,7 +153,7 @@ pub(crate) struct InferenceStep {
 
 impl InferenceStep {
     /// Asks the model about a sample; nothing where the run is stopped before its turn comes, while it
-    /// only waits to be sent again, or because the backend refuses everything. JournalItem is `lent` is given back where
+    /// only waits to be sent again, or because the backend refuses everything. What is `lent` is given back where
     /// the request waits.
     pub(crate) async fn infer(
         &self,
@@ -165,10 +165,10 @@ impl InferenceStep {
         let (active, planned) = (&self.task, &self.task.planned);
         let ready = Instant::now();
         let (read, sample) = (Arc::clone(&sample), SampleView::Read(sample));
-        // JournalItem only some tasks have waits in a box of its own, so that no sample of others has room for it.
+        // What only some tasks have waits in a box of its own, so that no sample of others has room for it.
         let SupportStepsResult { output: support_output, failure } = match self.support.is_empty() {
             true => SupportStepsResult::default(),
-            false => Box::pin(support::run_steps(&self.support, active, &read.id, &sample)).await?,
+            false => Box::pin(support_role::run_steps(&self.support, active, &read.id, &sample)).await?,
         };
         let made = PromptParts::of(planned, &read);
         let has_own_params = made.has_own_params;
@@ -235,7 +235,7 @@ impl InferenceStep {
                 inferred.timing.attempts = timing.attempts;
                 inferred.timing.first_token_ms = timing.first_token.map(milliseconds);
                 inferred.outcome = outcome_of(&output, &planned.spec.score_outcomes);
-                // JournalItem was kept costs nothing.
+                // What was kept costs nothing.
                 if timing.attempts > 0 {
                     active.spending.add_usage(backend_id, output.usage, &active.run_stop);
                 }
@@ -294,7 +294,7 @@ impl InferenceStep {
     }
 }
 
-/// JournalItem a request that failed means for its sample.
+/// What a request that failed means for its sample.
 pub(crate) fn failure_of(error: BackendError) -> SupportFailure {
     let kind = error.kind.name().to_owned();
     SupportFailure { outcome: Outcome::BackendError, kind, message: error.message }

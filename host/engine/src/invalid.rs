@@ -17,9 +17,9 @@ pub struct TooManyInvalid {
     pub invalid: u64,
     /// Of how many rows that were read.
     pub rows: u64,
-    /// JournalItem the dataset allows; none where it allows no such row.
+    /// What the dataset allows; none where it allows no such row.
     pub allowed: Option<f64>,
-    /// JournalItem is wrong with the first of them that was found.
+    /// What is wrong with the first of them that was found.
     pub first: String,
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Display for TooManyInvalid {
     }
 }
 
-/// InvalidCounts the rows that are no Samples. CoalescerState by the reader and the sample loop.
+/// Counts the rows that are no Samples. Shared by the reader and the sample loop.
 pub(crate) struct InvalidRows {
     dataset_id: String,
     /// The largest share; none where the first one ends the run.
@@ -71,7 +71,7 @@ impl InvalidRows {
         }
     }
 
-    /// InvalidCounts a row that was read, with what is wrong where it is no Sample. Returns whether there are too many,
+    /// Counts a row that was read, with what is wrong where it is no Sample. Returns whether there are too many,
     /// so that nothing can make up for them.
     pub(crate) fn add_row(&self, wrong: Option<&str>) -> bool {
         let mut counts = self.lock();
@@ -82,13 +82,13 @@ impl InvalidRows {
         counts.are_too_many
     }
 
-    /// InvalidCounts a row that is read now, and that turned out to be no Sample in an earlier process.
+    /// Counts a row that is read now, and that turned out to be no Sample in an earlier process.
     pub(crate) fn add_recorded(&self, wrong: &str) {
         let mut counts = self.lock();
         self.add(&mut counts, wrong);
     }
 
-    /// InvalidCounts a row that was read, and that turned out to be no Sample when the model was to be asked.
+    /// Counts a row that was read, and that turned out to be no Sample when the model was to be asked.
     pub(crate) fn add_late(&self, wrong: &str) {
         let mut counts = self.lock();
         self.add(&mut counts, wrong);
@@ -100,7 +100,7 @@ impl InvalidRows {
         self.lock().ends_asking
     }
 
-    /// JournalItem is to be said in the end.
+    /// What is to be said in the end.
     pub(crate) fn finish(&self) -> Option<TooManyInvalid> {
         let counts = self.lock();
         (counts.invalid > 0 && self.exceeds(&counts, counts.rows)).then(|| TooManyInvalid {

@@ -2,14 +2,14 @@
 
 mod combined;
 
-use crate::active::TaskState;
 use crate::embedding::SEMANTIC;
 use crate::eval_config::{self, ParamOverride};
 use crate::inference::SampleResult;
-use crate::place::{RequestLimits, RequestSlot};
 use crate::plan::{PlannedJudge, PlannedJudges};
+use crate::request_slots::{RequestLimits, RequestSlot};
 use crate::session::Session;
-use crate::support;
+use crate::support_role;
+use crate::task_state::TaskState;
 use crate::usage::{named, sum_of};
 use combined::{JudgeReplies, Judgement, output_of};
 use gage_backend::{Backend, DrawIndex, GenerateRequest, cancellable, output_to_guest, with_slot};
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
-/// JournalItem the text of the model under test is called in a judge's prompt, and that of the roles that support it.
+/// What the text of the model under test is called in a judge's prompt, and that of the roles that support it.
 const LABELS: [&str; 2] = ["ANSWER", "SUPPORT"];
 
 /// The judges of a task with their backends.
@@ -40,7 +40,7 @@ struct OpenJudge {
     rooms: Arc<RequestLimits>,
 }
 
-/// JournalItem bounds the requests of each role, in all tasks together and whoever makes them.
+/// What bounds the requests of each role, in all tasks together and whoever makes them.
 pub(crate) struct RolePermits {
     concurrency: usize,
     by_role: Mutex<HashMap<String, Arc<Semaphore>>>,
@@ -73,7 +73,7 @@ struct JudgeFailure {
     message: String,
 }
 
-/// JournalItem a judge is to continue, and how.
+/// What a judge is to continue, and how.
 type JudgePrompt = (Vec<Message>, SamplingParams);
 
 /// Why a judge was not asked to the end.
@@ -137,7 +137,7 @@ impl JudgeStep {
     }
 }
 
-/// JournalItem the judges of an answer made of it.
+/// What the judges of an answer made of it.
 pub(crate) struct JudgeResult {
     /// How the sample ends where there is no judgement, and why.
     failure: Option<(Outcome, ErrorNote)>,
@@ -166,7 +166,7 @@ impl JudgeResult {
     }
 }
 
-/// JournalItem a component sees of a sample and its answer.
+/// What a component sees of a sample and its answer.
 fn case_of(inferred: &SampleResult) -> JudgeCase {
     JudgeCase {
         sample_id: inferred.sample_id.clone(),
@@ -175,7 +175,7 @@ fn case_of(inferred: &SampleResult) -> JudgeCase {
     }
 }
 
-/// JournalItem the model itself said, without what another model made of it.
+/// What the model itself said, without what another model made of it.
 fn output_for_judges(inferred: &SampleResult) -> Object {
     let Value::Object(mut output) = inferred.model_output.document().value().into_owned() else {
         return Object::new();
@@ -187,7 +187,7 @@ fn output_for_judges(inferred: &SampleResult) -> Object {
 impl OpenJudge {
     /// Asks until a reply can be read, at most `attempts` times.
     ///
-    /// JournalItem is read of a reply is what the judge says itself, without what it quotes from a fence; what is recorded, and shown
+    /// What is read of a reply is what the judge says itself, without what it quotes from a fence; what is recorded, and shown
     /// to a judge that is asked again, is the whole of it.
     async fn ask(
         &self,
@@ -252,7 +252,7 @@ impl OpenJudge {
         if let Some(prompt) = &self.planned.prompt {
             let context = PromptContext {
                 sample: &inferred.sample.value(),
-                payload: &support::payload_of(&inferred.support_output),
+                payload: &support_role::payload_of(&inferred.support_output),
                 history: &[],
                 adapter_id: &role.adapter_id,
                 role_type: role.role_type.name(),
@@ -360,7 +360,7 @@ async fn parse(
     call_blocking(move || judge.parse(&replied).into_iter().next()).await
 }
 
-/// AdapterCalls a component, which may take a while.
+/// Calls a component, which may take a while.
 async fn call_blocking<T: Send + 'static>(
     call: impl FnOnce() -> Option<Result<T, ItemError>> + Send + 'static,
 ) -> Result<T, JudgeFailure> {

@@ -51,7 +51,7 @@ pub(crate) fn check_first_row(
     });
 }
 
-/// Whether the first row of a task becomes a Sample with media that a backend does not take. JournalItem cannot be read is
+/// Whether the first row of a task becomes a Sample with media that a backend does not take. What cannot be read is
 /// found when it is run.
 fn begins_with_others(takes: MediaSupport, task: &PlannedTask, datasets: &Datasets) -> bool {
     let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return false };

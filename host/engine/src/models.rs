@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The hub that a reference is checked against before it is known which one is meant.
 const ANY_HUB: &str = "https://huggingface.co";
 
-/// JournalItem to write where a reference cannot be read.
+/// What to write where a reference cannot be read.
 pub(crate) const REFERENCE_HELP: &str =
     "write a path, or hub:owner/name/file.gguf with @revision for another than main";
 
@@ -30,7 +30,7 @@ pub(crate) fn reference_of(name: &Path) -> Option<Result<ModelReference, String>
 }
 
 /// Fetches the model files of a plan that lie on a hub into the cache, each once, and says for each where it lies.
-/// JournalItem cannot be had is a problem.
+/// What cannot be had is a problem.
 pub fn fetch_models(
     plan: &Plan,
     hub: &ModelHub,

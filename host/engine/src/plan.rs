@@ -2,15 +2,15 @@
 //! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
 
 mod backends;
+mod check_inputs;
 mod dataset;
 mod embed;
 mod metric;
-mod needs;
-mod purposes;
+mod model_capabilities;
+mod prompt_provenance;
 mod steps;
 mod support;
 mod templates;
-mod writers;
 
 pub use dataset::PlannedDataset;
 pub use embed::PlannedEmbed;
@@ -19,6 +19,7 @@ pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 pub use support::{PlannedHelper, PlannedTools};
 
 use backends::{check_backends, check_request};
+use check_inputs::{check_answers, check_budget, check_gate, check_needs};
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RoleAdapterSpec, Span, TaskSpec,
@@ -28,7 +29,6 @@ use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
 use metric::plan_metric;
-use needs::{check_answers, check_budget, check_gate, check_needs};
 use std::collections::HashMap;
 use std::sync::Arc;
 use templates::{compile_prompt, plan_prompt};
@@ -57,13 +57,13 @@ pub struct PlannedTask {
     pub dataset: Arc<PlannedDataset>,
     /// The role that is asked.
     pub role: RoleAdapterSpec,
-    /// JournalItem is sent where a Sample says nothing of its own: task over role over backend.
+    /// What is sent where a Sample says nothing of its own: task over role over backend.
     pub sampling_params: SamplingParams,
     /// Its backend, which knows which of them are sent.
     pub(crate) backend: BackendSpec,
     /// Whether a failed sample that ends the task ends the run.
     pub ends_run: bool,
-    /// JournalItem renders requests; without it the sample's own messages are sent.
+    /// What renders requests; without it the sample's own messages are sent.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// Who finds something for the model to read, in order.
     pub support: Vec<Arc<PlannedHelper>>,
@@ -73,7 +73,7 @@ pub struct PlannedTask {
     pub embed: Option<Arc<PlannedEmbed>>,
     /// Who judges answers.
     pub judges: Option<PlannedJudges>,
-    /// JournalItem is done with answers.
+    /// What is done with answers.
     pub scoring: Scoring,
 }
 
@@ -100,13 +100,13 @@ impl PlannedTask {
     }
 }
 
-/// JournalItem is done with the answers of a task.
+/// What is done with the answers of a task.
 pub struct Scoring {
     /// The task.
     pub task_id: String,
-    /// JournalItem finds the final answer in what the model wrote; the first that finds one.
+    /// What finds the final answer in what the model wrote; the first that finds one.
     pub extractors: Vec<PlannedExtractor>,
-    /// JournalItem scores answers.
+    /// What scores answers.
     pub metrics: Vec<PlannedMetric>,
     /// The version of what wrote the prompts that the answers rest on; empty where older programs did not record it.
     pub prompt_version: String,
@@ -175,7 +175,7 @@ impl Plan {
             .iter()
             .map(|task| plan_task(&config, task, registry, &mut datasets, problems))
             .collect();
-        purposes::check_asked(&config, tasks.iter().flatten(), problems);
+        model_capabilities::check_asked(&config, tasks.iter().flatten(), problems);
         if problems.has_errors() {
             return None;
         }
@@ -227,7 +227,7 @@ impl Plan {
             if let Some((asked, found)) = of_task {
                 check_answers(task, asked, found, &scoring, problems);
             }
-            let prompt_version = writers::recorded_version(config, task, answers);
+            let prompt_version = prompt_provenance::recorded_version(config, task, answers);
             Some(Scoring { prompt_version, blanks_secrets: config.shows_secrets_to_samples(), ..scoring })
         };
         let all: Vec<Option<Scoring>> = config.tasks.iter().map(scoring).collect();
@@ -299,7 +299,7 @@ fn plan_task(
         judges: judges?,
         scoring: scoring?,
     };
-    planned.scoring.prompt_version = writers::version_of(&planned);
+    planned.scoring.prompt_version = prompt_provenance::version_of(&planned);
     planned.scoring.blanks_secrets = config.shows_secrets_to_samples();
     Some(planned)
 }

@@ -1,4 +1,4 @@
-//! JournalItem a run tells about itself while it goes on.
+//! What a run tells about itself while it goes on.
 
 use gage_core::{MetricResult, Outcome};
 use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
@@ -16,9 +16,9 @@ pub struct FinishedSample<'a> {
     pub outcome: Outcome,
     /// Why, where it failed.
     pub error: Option<&'a ErrorNote>,
-    /// JournalItem the metrics said, in the order of the suite.
+    /// What the metrics said, in the order of the suite.
     pub metrics: &'a [MetricResult],
-    /// JournalItem those said that read a clock.
+    /// What those said that read a clock.
     pub timing_metrics: &'a [MetricResult],
     /// Whether its answer was told of before.
     pub was_answered: bool,

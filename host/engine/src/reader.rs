@@ -1,8 +1,8 @@
 //! The thread that loads rows and prepares Samples.
 
-use crate::earlier::ResumeState;
+use crate::cancel_token::CancelToken;
 use crate::invalid::InvalidRows;
-use crate::stop::CancelToken;
+use crate::resume::ResumeState;
 use gage_core::Sample;
 use gage_data::{DataError, MissingField, Preparation, Prepared, Rejection, Rows, stream};
 use gage_record::{RecordError, SampleRecord};
@@ -21,7 +21,7 @@ pub(crate) enum ReadError {
     Changed { row: u64 },
 }
 
-/// JournalItem came of reading.
+/// What came of reading.
 pub(crate) struct ReadOutput {
     /// Reading and preparing, without waiting for the receiver.
     pub(crate) spent: Duration,
@@ -54,7 +54,7 @@ pub(crate) struct PreparedRow {
     pub(crate) result: Result<Arc<Sample>, Box<Rejection>>,
 }
 
-/// Sinks rows to the sample loop, which has room for some more than it works on. Waits for a part of that room
+/// Hands rows to the sample loop, which has room for some more than it works on. Waits for a part of that room
 /// rather than for each place, so that a thread is not woken for each row.
 pub(crate) struct PrefetchSender<'s> {
     sender: &'s mpsc::Sender<RowWork>,

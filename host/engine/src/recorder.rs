@@ -1,10 +1,10 @@
 //! The thread that writes the journal: what waits is written together and made safe on the
 //! disk once, before any of it counts as done.
 
-use crate::active::TaskState;
 use crate::events::Events;
 use crate::inference::SampleResult;
 use crate::progress::{FinishedSample, Progress};
+use crate::task_state::TaskState;
 use gage_record::{AnswerEntry, JournalEntry, JournalWriter, RecordError, SampleRecord, ScoresEntry};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ const SYNC_INTERVAL: Duration = Duration::from_millis(4);
 const BUSY_SYNC_INTERVAL: Duration = Duration::from_millis(8);
 const BUSY_BATCH_ENTRIES: usize = 64;
 
-/// JournalItem is to be recorded.
+/// What is to be recorded.
 pub(crate) struct RecordRequest {
     pub(crate) task: Arc<TaskState>,
     pub(crate) what: JournalItem,

@@ -1,7 +1,7 @@
 //! The request of a sample: its messages, its parameters, and how large it is.
 
 use crate::plan::PlannedTask;
-use crate::support;
+use crate::support_role;
 use gage_backend::{Continuation, DrawIndex, GenerateRequest, LoglikelihoodRequest, RollingRequest};
 use gage_config::{BackendSpec, ContinuationText, RequestKind};
 use gage_core::{ContentPart, Message, Messages, Object, Role, Sample, SampleView, SamplingParams};
@@ -10,7 +10,7 @@ use gage_template::PromptContext;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// JournalItem a sample asks of its model.
+/// What a sample asks of its model.
 pub(crate) enum Request {
     Generate(Box<GenerateRequest>),
     Loglikelihood(LoglikelihoodRequest),
@@ -65,7 +65,7 @@ pub(crate) fn prompt_size(
     let own = texts(&sample.messages);
     let id = sample.id.clone();
     let sample = SampleView::Read(sample);
-    // JournalItem support steps will find is not known; a prompt that asks for it is counted as the question alone.
+    // What support steps will find is not known; a prompt that asks for it is counted as the question alone.
     let fallback = if task.support.is_empty() { None } else { Some(own) };
     let request = match (parts.request(task, &id, &sample, &Value::Null, 0), fallback) {
         (Ok(request), _) => request,
@@ -95,7 +95,7 @@ fn of_part(part: &ContentPart, count: &dyn Fn(&str) -> f64) -> f64 {
     }
 }
 
-/// JournalItem a request needs of the Sample itself, rather than of its JSON.
+/// What a request needs of the Sample itself, rather than of its JSON.
 pub(crate) struct PromptParts {
     params: Result<SamplingParams, ErrorNote>,
     /// Whether the Sample says something of its own about them.
@@ -141,7 +141,7 @@ impl PromptParts {
         }
     }
 
-    /// The request, for the repeat of this number. JournalItem support steps found is for the prompt of the role;
+    /// The request, for the repeat of this number. What support steps found is for the prompt of the role;
     /// where it has none, their context goes before the conversation.
     pub(crate) fn request(
         self,
@@ -156,7 +156,7 @@ impl PromptParts {
         params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
         let mut rendered_prompt = self.rendered;
         let messages = match &task.prompt {
-            None => match support::context_of(support_output) {
+            None => match support_role::context_of(support_output) {
                 None => self.messages,
                 Some(context) => {
                     if self.messages.is_empty() && rendered_prompt.is_some() {
@@ -172,7 +172,7 @@ impl PromptParts {
                 }
             },
             Some(prompt) => {
-                let payload = support::payload_of(support_output);
+                let payload = support_role::payload_of(support_output);
                 let rendered = prompt.render(&prompt_context(task, &sample.value(), &payload));
                 Messages::from(rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?)
             }
@@ -249,7 +249,7 @@ fn with_shown(mut messages: Messages, shown: Vec<ContentPart>) -> Messages {
     messages
 }
 
-/// JournalItem is written above a context.
+/// What is written above a context.
 const CONTEXT_TITLE: &str = "Context:";
 
 /// Puts a context before a conversation: behind the instructions that it begins with, for many models take
@@ -263,7 +263,7 @@ fn with_context(mut messages: Vec<Message>, context: &str) -> Vec<Message> {
     messages
 }
 
-/// JournalItem the prompt of the model under test sees.
+/// What the prompt of the model under test sees.
 fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value, payload: &'c Object) -> PromptContext<'c> {
     PromptContext {
         sample,

@@ -1,15 +1,15 @@
 //! The answers of a run, scored once more: with other metrics, or with a newer version of the same. No model
 //! is asked, and no dataset is read.
 
-use crate::batches::Batches;
+use crate::budget::RunUsage;
+use crate::cancel_token::CancelToken;
 use crate::identity;
 use crate::inference::SampleResult;
 use crate::plan::Scoring;
 use crate::progress::{FinishedSample, Progress};
 use crate::run::{RunReport, TaskReport};
 use crate::scoring::score;
-use crate::spending::RunUsage;
-use crate::stop::CancelToken;
+use crate::scoring_batches::Batches;
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::{
     JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunReader, SampleRecord,
@@ -194,7 +194,7 @@ fn read(
     let mut answers = index.answers();
     let mut whole = index.whole_records(&task.task_id);
     let mut batch = RescoreBatch::default();
-    // JournalItem was not judged has nothing that could be scored, and has not ended.
+    // What was not judged has nothing that could be scored, and has not ended.
     let mut samples = index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).peekable();
     while let Some((row, sample)) = samples.next() {
         if stop.is_cancelled() {

@@ -1,16 +1,16 @@
 //! A whole run: its folder, its tasks, and what came of them.
 
-use crate::active::TaskState;
+use crate::budget::{BudgetTracker, RunUsage};
+use crate::cancel_token::{CancelToken, StopReason};
 use crate::datasets::Datasets;
 use crate::events::Events;
 use crate::identity;
 use crate::invalid::TooManyInvalid;
 use crate::plan::{Plan, PlannedDataset};
 use crate::progress::Progress;
-use crate::running::TaskScheduler;
 use crate::session::Session;
-use crate::spending::{BudgetTracker, RunUsage};
-use crate::stop::{CancelToken, StopReason};
+use crate::task_scheduler::TaskScheduler;
+use crate::task_state::TaskState;
 use gage_core::{Outcome, OutcomeCounts};
 use gage_data::{DataError, MissingField};
 use gage_observe::{Observability, ObserveError};
@@ -64,7 +64,7 @@ pub enum RunError {
     Changed {
         /// The dataset or the backend.
         what: String,
-        /// JournalItem is different.
+        /// What is different.
         message: String,
     },
     /// The run cannot be resumed, since it would not be the same run.
@@ -103,7 +103,7 @@ impl RunError {
     }
 }
 
-/// JournalItem to do where a value is another that nobody may see.
+/// What to do where a value is another that nobody may see.
 fn help_of(differences: &[String]) -> &'static str {
     match differences.iter().any(|one| one.starts_with(identity::WITHHELD)) {
         true => {
@@ -120,7 +120,7 @@ impl From<RecordError> for RunError {
     }
 }
 
-/// JournalItem came of a task in this process.
+/// What came of a task in this process.
 #[derive(Debug)]
 pub struct TaskReport {
     /// The task.
@@ -174,7 +174,7 @@ impl TaskReport {
     }
 }
 
-/// JournalItem came of a run in this process.
+/// What came of a run in this process.
 pub struct RunReport {
     /// The run's folder, still locked.
     pub folder: RunFolder,
@@ -184,11 +184,11 @@ pub struct RunReport {
     pub tasks: Vec<TaskReport>,
     /// Why the run ended before its end, where somebody stopped it.
     pub stopped: Option<StopReason>,
-    /// JournalItem all processes of the run have spent.
+    /// What all processes of the run have spent.
     pub spent: RunUsage,
 }
 
-/// Runs every task of a plan, in order, as many at the same time as are allowed. JournalItem is recorded stays
+/// Runs every task of a plan, in order, as many at the same time as are allowed. What is recorded stays
 /// recorded whatever happens. Must not be called from within the async runtime: this thread waits.
 ///
 /// # Errors
@@ -228,7 +228,7 @@ pub fn run(
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
     let spending = Arc::new(BudgetTracker::new(plan));
-    // JournalItem is complete has nothing left to spend on; it only writes its reports anew.
+    // What is complete has nothing left to spend on; it only writes its reports anew.
     let of_earlier = if was_complete { CancelToken::default() } else { stop.clone() };
     spending.add_recorded_usage(plan, &manifest, &index, &of_earlier)?;
     spending.watch_time(stop, runtime);

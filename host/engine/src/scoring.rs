@@ -1,12 +1,12 @@
 //! The threads that score answers: components are called with batches, off the async runtime.
 
-use crate::active::TaskState;
-use crate::batches::PendingAnswer;
 use crate::eval_config::{self, ParamOverride};
 use crate::extraction::extract;
 use crate::inference::SampleResult;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
 use crate::recorder::{JournalItem, RecordRequest};
+use crate::scoring_batches::PendingAnswer;
+use crate::task_state::TaskState;
 use compact_str::CompactString;
 use gage_core::{
     EvalContext, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, TIMING_KEYS, redact,
@@ -26,7 +26,7 @@ pub(crate) struct ScoreRequest {
     pub(crate) batch: Vec<PendingAnswer>,
 }
 
-/// JournalItem all scorers of a run share: the batches, of which each takes one at a time.
+/// What all scorers of a run share: the batches, of which each takes one at a time.
 pub(crate) type ScoreQueue = Arc<Mutex<mpsc::Receiver<ScoreRequest>>>;
 
 /// Scores batches, of whichever task, until the queue is closed and empty.
@@ -58,7 +58,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
     let mut results: Vec<Scores> = batch.iter().map(|_| Scores::default()).collect();
     let mut fuel = 0;
     let mut outcomes: Vec<Outcome> = batch.iter().map(|inferred| inferred.outcome).collect();
-    // JournalItem extractors made of an output takes its place.
+    // What extractors made of an output takes its place.
     let mut replaced: Vec<Option<Value>> = batch.iter().map(|_| None).collect();
     if !task.extractors.is_empty() {
         let extracted = extract(&task.extractors, batch);
@@ -97,7 +97,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
                         metric.resolve(&inferred.sample_id, roots)
                     });
                     let scored = metric.score(items.collect());
-                    // JournalItem a clock says is longer at one time than at another, and so is reading it.
+                    // What a clock says is longer at one time than at another, and so is reading it.
                     fuel += if planned.is_timing { 0 } else { scored.fuel };
                     scored.results.into_iter().map(|result| result_of(planned, result)).collect()
                 }
@@ -125,11 +125,11 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
         .collect()
 }
 
-/// JournalItem a model said, with what varies from run to run, for metrics that read it.
+/// What a model said, with what varies from run to run, for metrics that read it.
 fn with_clocks(output: JsonView<'_>, timing: &SampleTiming) -> Value {
     let mut output = output.value().into_owned();
     if let Value::Object(output) = &mut output {
-        // JournalItem was kept from earlier took no time of a model.
+        // What was kept from earlier took no time of a model.
         let took = |time: f64| if timing.attempts > 0 { time.into() } else { Value::Null };
         let values = [took(timing.latency_ms), took(timing.queue_ms), timing.attempts.into()];
         for (key, value) in TIMING_KEYS.into_iter().zip(values) {
@@ -139,7 +139,7 @@ fn with_clocks(output: JsonView<'_>, timing: &SampleTiming) -> Value {
     output
 }
 
-/// JournalItem the samples of a group change about a metric.
+/// What the samples of a group change about a metric.
 enum MetricOverride<'s> {
     Nothing,
     Params(&'s Object),

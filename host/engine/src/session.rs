@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// JournalItem each backend counted so far, by its id; without those that count nothing.
+    /// What each backend counted so far, by its id; without those that count nothing.
     pub fn statistics(&self) -> BTreeMap<String, Object> {
         let all = self.backends.iter().map(|(id, backend)| (id.clone(), backend.statistics()));
         all.filter(|(_, statistics)| !statistics.is_empty()).collect()

@@ -1,4 +1,4 @@
-//! AdapterCalls of tools as models write them, and their results as messages.
+//! Calls of tools as models write them, and their results as messages.
 
 use gage_core::{ContentPart, LazyObject, Message, ModelOutput, Object, Role};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ pub(crate) struct ToolCall {
     /// The call in the OpenAI shape, as it goes back to the model.
     pub(crate) value: Value,
     pub(crate) id: String,
-    /// JournalItem a component sees of it: `id`, `name` and `arguments`. Or why it sees nothing.
+    /// What a component sees of it: `id`, `name` and `arguments`. Or why it sees nothing.
     pub(crate) named: Result<Value, &'static str>,
 }
 
@@ -31,7 +31,7 @@ impl ToolCall {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         };
-        // JournalItem is no JSON is for the tool to refuse.
+        // What is no JSON is for the tool to refuse.
         let arguments = match written.trim() {
             "" => json!({}),
             text => serde_json::from_str(text).unwrap_or_else(|_| Value::String(written.clone())),

@@ -12,7 +12,7 @@
 mod baseline;
 mod describe;
 mod error;
-mod flips;
+mod flip_rate;
 mod history;
 mod index;
 mod refresh;
@@ -22,7 +22,7 @@ mod trend;
 
 pub use baseline::{BASELINES_FILE, BASELINES_VERSION, Baseline, BaselineState};
 pub use error::HistoryError;
-pub use flips::FlipRate;
+pub use flip_rate::FlipRate;
 pub use history::{History, HistoryFigure, HistoryRun, Suite, UnreadableRun};
 pub use index::{INDEX_FILE, INDEX_VERSION};
 pub use refresh::RefreshReport;

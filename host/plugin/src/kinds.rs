@@ -45,7 +45,7 @@ macro_rules! bindings {
 pub(crate) use bindings;
 
 use crate::bindings::types::MemberSpec;
-use crate::family::{DeclaredMember, OptionalMetadata, PluginKind};
+use crate::component_members::{DeclaredMember, OptionalMetadata, PluginKind};
 
 /// A member that declares nothing beyond what all do.
 fn plain<K: PluginKind<Detail = ()>>(spec: MemberSpec) -> DeclaredMember<K> {

@@ -6,28 +6,28 @@
 //! Imports `gage-core` and `gage-config`; knows nothing of datasets, models or runs. All calls
 //! block: they are made from threads that may.
 
-mod any;
+mod any_component;
 mod batch;
 mod bindings;
 mod cache;
 mod capabilities;
-mod checked;
 mod compile;
 mod component;
-mod family;
+mod component_members;
 mod host;
 mod inputs;
 mod inspect;
 mod kinds;
 mod limits;
-mod measure;
 mod message;
+mod microbench;
 mod registry;
 mod sandbox;
 mod schema;
+mod validate_output;
 mod world;
 
-pub use any::{AnyComponent, AnyKind, summarise};
+pub use any_component::{AnyComponent, AnyKind, summarise};
 pub use batch::ItemError;
 pub use bindings::backend_exports::{GenerateRequest, LoglikelihoodRequest};
 pub use bindings::llm::{
@@ -39,7 +39,7 @@ pub use capabilities::media::MediaSet;
 pub use capabilities::models::{ModelError, ModelErrorKind, ModelRequest, Models, Vectors};
 pub use compile::{CompileLimits, CompileProgress, ComponentCompiler, compile_from_stdin};
 pub use component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
-pub use family::{
+pub use component_members::{
     ConfiguredMember, InputDescription, MemberDescription, PluginComponent, PluginKind, ValueDescription,
 };
 pub use host::{HostOptions, PluginHost};
@@ -58,7 +58,7 @@ pub use kinds::preprocessor::{
 };
 pub use kinds::role_adapter::{AdapterReply, Prepared, RoleAdapter, RoleAdapterComponent, RoleAdapterKind};
 pub use limits::Limits;
-pub use measure::{ComponentCosts, ItemBench, ItemCosts, Timing, component_costs};
 pub use message::message_from_guest;
+pub use microbench::{ComponentCosts, ItemBench, ItemCosts, Timing, component_costs};
 pub use registry::{BundledComponent, ListedPlugin, Registry, RegistryError, read_component};
 pub use world::{Capability, World};

@@ -11,7 +11,7 @@ pub struct Limits {
     pub memory_bytes: usize,
     /// Elements of all tables of an instance together; default 20,000, for interpreters 100,000.
     pub table_elements: usize,
-    /// CallWork for one item, in units of fuel (about one for each WebAssembly instruction);
+    /// Work for one item, in units of fuel (about one for each WebAssembly instruction);
     /// default 500 million, some tenths of a second. The same bytes run out at the same place
     /// on every machine.
     pub fuel_per_item: u64,

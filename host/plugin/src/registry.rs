@@ -1,8 +1,8 @@
 //! From the name of a plugin to the component that holds it.
 
-use crate::any::{AnyComponent, AnyKind};
+use crate::any_component::{AnyComponent, AnyKind};
 use crate::component::{InstanceSetup, LoadError};
-use crate::family::PluginComponent;
+use crate::component_members::PluginComponent;
 use crate::host::PluginHost;
 use crate::limits::Limits;
 use crate::world::World;

@@ -17,7 +17,7 @@ pub enum World {
     Extractor,
     /// Stands between a step and its model.
     RoleAdapter,
-    /// ImportAnswers requests in place of a model.
+    /// Answers requests in place of a model.
     Backend,
 }
 

@@ -13,10 +13,10 @@
 //! there are at least.
 
 mod appender;
+mod durable_count;
 mod entry;
 mod index;
 mod line;
-mod recorded;
 mod scan;
 mod tail;
 mod writer;
@@ -24,9 +24,9 @@ mod writer;
 #[cfg(test)]
 mod property_tests;
 
+pub(crate) use durable_count::{DurableCount, durable_lines};
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry};
 pub use index::{AnswerReader, IndexedSample, JournalIndex, PartialRecords, RecordsInOrder, SampleStage};
-pub(crate) use recorded::{DurableCount, durable_lines};
 pub use tail::{JournalTail, TailEntry, TailRead};
 pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail};
 

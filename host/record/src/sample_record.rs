@@ -48,7 +48,7 @@ impl std::fmt::Display for Stage {
     }
 }
 
-/// Why a sample failed. EntryKind nothing that varies from run to run.
+/// Why a sample failed. Holds nothing that varies from run to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorNote {
     /// Where on its way.

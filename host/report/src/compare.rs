@@ -13,15 +13,14 @@
 mod analysis;
 mod binomial;
 mod collecting;
-mod detectable;
 mod gate_changes;
 mod gating;
+mod holm;
 mod identity;
-mod margin;
 mod mcnemar;
-mod multiplicity;
+mod minimum_detectable_effect;
 mod naming;
-mod needed;
+mod noninferiority;
 mod paired_scores;
 mod pairing;
 mod permutations;
@@ -30,6 +29,7 @@ mod reading;
 mod reason;
 mod render;
 mod result;
+mod sample_size;
 mod sign_flip;
 mod source;
 mod tags;
@@ -41,9 +41,9 @@ pub(crate) use naming::label;
 pub(crate) use reading::ContentBy;
 
 pub use analysis::{CompareOptions, compare};
-pub use detectable::smallest_visible_loss;
 pub use gate_changes::GateChange;
 pub use identity::{Difference, IdentityPart};
+pub use minimum_detectable_effect::smallest_visible_loss;
 pub use plan::CompareError;
 pub use render::{github_annotations, junit_xml, markdown, render_comparison};
 pub use result::{

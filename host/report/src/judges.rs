@@ -21,7 +21,7 @@ pub struct JudgeFigure {
     pub coverage: f64,
 }
 
-/// RowCounts the answers that the judges of a task were asked about.
+/// Counts the answers that the judges of a task were asked about.
 pub(crate) struct JudgeTally {
     judges: Vec<JudgeFigure>,
 }

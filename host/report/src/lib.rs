@@ -15,12 +15,12 @@ mod aggregation;
 mod bootstrap;
 mod cluster;
 pub mod compare;
+mod completeness;
+mod custom_aggregation;
 mod description;
 mod error;
 pub mod export;
 mod figure;
-mod fold;
-mod grouping;
 pub mod html;
 mod judges;
 mod known_paths;
@@ -28,7 +28,7 @@ mod label;
 mod latency;
 mod quantile;
 mod random;
-mod reach;
+mod slicing;
 mod statistics;
 mod sum;
 mod summary;
@@ -38,14 +38,16 @@ mod write;
 
 pub use accumulator::Accumulator;
 pub use aggregation::Aggregation;
+pub use completeness::{Completeness, TaskCompleteness};
+pub use custom_aggregation::{
+    AggregationRow, CustomAggregator, CustomAggregators, NamedFigure, no_custom_aggregators,
+};
 pub use description::{MetricDescription, PromptDescription, Scale, TaskDescription};
 pub use error::ReportError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
-pub use fold::{AggregationRow, CustomAggregator, CustomAggregators, NamedFigure, no_custom_aggregators};
 pub use judges::JudgeFigure;
 pub use known_paths::UnfoundPath;
 pub use latency::LatencyFigures;
-pub use reach::{Completeness, TaskCompleteness};
 pub use statistics::{
     Interval, IntervalMethod, LEVEL_95, Spread, Z_95, student_t_975, t_interval, wilson_interval,
 };

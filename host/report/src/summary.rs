@@ -45,7 +45,7 @@ impl SampleFigures {
             outcomes: counts.occurred().collect(),
             not_reached,
             total_is_least,
-            // RowCounts of samples stay far below 2^53.
+            // Counts of samples stay far below 2^53.
             coverage: if total == 0 { 0.0 } else { counts.get(Outcome::Scored) as f64 / total as f64 },
         }
     }

@@ -1,7 +1,7 @@
 //! Distill: from a PipelineConfig to a template.
 
 use crate::document::entries_mut;
-use crate::rebase::rebase;
+use crate::rewrite_paths::rebase;
 use crate::secrets::{self, RemovedSecrets};
 use crate::template::{BuiltinTemplate, digest_of, number_of, versions};
 use crate::{SuiteError, files, yaml};

@@ -2,7 +2,7 @@
 
 use crate::document::{each_text, entry, listed, text, text_of};
 use crate::parameters::runtime_of;
-use crate::rebase::rebase;
+use crate::rewrite_paths::rebase;
 use crate::template::{BuiltinTemplate, number_of, versions};
 use crate::{SuiteError, files, placeholders, yaml};
 use gage_config::{API_VERSION, Node, NodeValue};

@@ -17,7 +17,7 @@ mod load;
 mod lock;
 mod parameters;
 mod placeholders;
-mod rebase;
+mod rewrite_paths;
 mod run_config;
 mod runs;
 mod secrets;

@@ -69,7 +69,7 @@ pub(crate) fn portable(
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<PipelineConfig, SuiteError> {
     let own = files::settle(&files::folder_of(path));
-    let spell = |folder: &Path| crate::rebase::spelled(&own, folder);
+    let spell = |folder: &Path| crate::rewrite_paths::spelled(&own, folder);
     let loaded = read(path, overrides, variable, false, &spell);
     match loaded.config {
         Some(config) => Ok(config),

@@ -7,7 +7,7 @@
 
 mod json;
 
-use crate::unknown::{UnknownName, unknown_names};
+use crate::template_lint::{UnknownName, unknown_names};
 use gage_core::{ContentPart, Digest, Message, text_of};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};

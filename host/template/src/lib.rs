@@ -4,13 +4,13 @@
 //! `gage-core` and `gage-config`; knows nothing of models, datasets or runs.
 
 mod chat;
-mod fence;
-mod marked;
+mod injection_fence;
 mod prompt;
+mod taint;
+mod template_lint;
 mod tokenizer;
-mod unknown;
 
 pub use chat::{ChatTemplate, ChatTemplateError};
-pub use fence::InjectionFence;
+pub use injection_fence::InjectionFence;
 pub use prompt::{PromptContext, PromptError, PromptRenderer};
 pub use tokenizer::{TokenizerError, TokenizerTemplate};

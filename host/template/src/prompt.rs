@@ -1,8 +1,8 @@
 //! Prompts: templates of the configuration, rendered for a sample.
 
 use crate::InjectionFence;
-use crate::marked::{IS_FENCED, TaintedTexts, TextSource, see_through, unmarked, with_marked, write_value};
-use crate::unknown::{UnknownName, unknown_names};
+use crate::taint::{IS_FENCED, TaintedTexts, TextSource, see_through, unmarked, with_marked, write_value};
+use crate::template_lint::{UnknownName, unknown_names};
 use gage_config::PromptSpec;
 use gage_core::{Digest, Message, Object, Role};
 use minijinja::value::{Kwargs, Serde, StringInput};

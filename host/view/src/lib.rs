@@ -9,8 +9,8 @@
 //! - **Memory does not grow with the texts of a run**: reports are streamed. Of a run that goes on there are
 //!   some numbers for each sample.
 
+mod dns_rebinding_guard;
 mod error;
-mod guard;
 mod handlers;
 mod listing;
 mod live;

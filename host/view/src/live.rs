@@ -1,13 +1,13 @@
 //! A run that goes on: what is done, how fast, and the figures so far.
 
-mod happenings;
+mod event_feed;
 mod tally;
 
 use crate::listing::{describe, is_live, said};
 use crate::refusal::Refusal;
+use event_feed::EventFeed;
 use gage_record::format::{EVENTS_FILE, MANIFEST_FILE};
 use gage_record::{JournalTail, Manifest, RecordError, TailRead, unix_milliseconds};
-use happenings::EventFeed;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

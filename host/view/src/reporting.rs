@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 const MAX_CONCURRENT_REPORTS: usize = 4;
 /// Bytes that are sent in one piece.
 const PIECE: usize = 1 << 16;
-/// PageChunks that wait for a reader who is slower than the writer.
+/// Pieces that wait for a reader who is slower than the writer.
 const MAX_QUEUED_REPORTS: usize = 8;
 
 const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];

@@ -1,6 +1,6 @@
 //! Listens, and answers until it is told to stop.
 
-use crate::guard::{AllowedHosts, guard};
+use crate::dns_rebinding_guard::{AllowedHosts, guard};
 use crate::handlers::{AppState, router};
 use crate::{RunsRoot, ViewError};
 use std::future::Future;

@@ -151,7 +151,7 @@ impl AnswerCache {
         file.persist(path).map(drop).map_err(|error| error.error)
     }
 
-    /// CacheCounters a file that was written, and lets others go where its folder has become too large.
+    /// Counts a file that was written, and lets others go where its folder has become too large.
     fn make_room(&self, key: Digest, written: &Path, size: u64) {
         let hex = key.hex();
         let place = hex.get(..2).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or(0);

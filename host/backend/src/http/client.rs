@@ -1,9 +1,9 @@
 //! The client of one backend: connections, headers, and what is counted.
 
 use super::failure::HttpFailure;
-use super::host::{HostLimiter, HttpHosts};
+use super::host_limiter::{HostLimiter, HttpHosts};
+use super::recording::HttpRecording;
 use super::statistics::Counters;
-use super::tape::HttpRecording;
 use crate::api::BackendErrorKind;
 use crate::open::OpenError;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, Secret, shown_path};

@@ -2,15 +2,15 @@
 
 use super::details::details_of;
 use super::gguf::{Gguf, Purpose};
-use super::held::check_schema;
-use super::link::ModelClient;
+use super::image_placement::{images_of, rendered_with, with_marked_images};
+use super::json_schema_support::check_schema;
+use super::load_options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions};
 use super::model::ModelFacts;
-use super::options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions};
+use super::model_client::ModelClient;
 use super::process::{self, ModelProgram};
 use super::protocol::{Answer, Constraint, Done, GenerateTask, Generated, Job, ScoredText, Task};
 use super::runtime::internal;
-use super::showing::{images_of, rendered_with, with_marked_images};
-use super::special::{SpecialTokens, texts_of, unused_mark};
+use super::special_token_escaping::{SpecialTokens, texts_of, unused_mark};
 use super::thread;
 use super::tokenizer::Prompt;
 use super::warnings::warn_of_less;

@@ -3,7 +3,7 @@
 //! `LlamaBatch::add` writes past an array when it is given more sequences than the batch was
 //! made for; [`TokenBatch`] is the only place that calls it.
 
-use super::options::to_u32;
+use super::load_options::to_u32;
 use super::runtime::internal;
 use crate::api::BackendError;
 use llama_cpp_2::context::LlamaContext;

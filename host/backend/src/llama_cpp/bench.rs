@@ -3,9 +3,9 @@
 use super::batch::{TokenBatch, shorten};
 use super::gguf::Gguf;
 use super::likelihood::{Distribution, most_likely};
+use super::load::{OpenContext, load_model};
+use super::load_options::{ModelOptions, Settings, to_usize};
 use super::model::keeps_prefixes;
-use super::opening::{OpenContext, load_model};
-use super::options::{ModelOptions, Settings, to_usize};
 use super::protocol::{Answer, GenerateTask, Job, ScoredText, Task};
 use super::runtime::new_context;
 use super::scheduler::{Event, Scheduler, sequence_count};

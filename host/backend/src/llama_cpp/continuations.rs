@@ -1,6 +1,6 @@
 //! Where the continuations of a prompt begin, and how they share calls.
 
-use super::prefix::common;
+use super::prefix_cache::common;
 use std::ops::Range;
 
 /// The tokens of one continuation behind those of the prompt.

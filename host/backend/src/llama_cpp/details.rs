@@ -1,7 +1,7 @@
 //! What the record of a run says of a model.
 
+use super::load_options::ModelOptions;
 use super::model::{BINDINGS_VERSION, SOURCES_VERSION};
-use super::options::ModelOptions;
 use super::protocol::Loaded;
 use super::sampling::DEFAULT_SEED;
 use super::scheduler::DEFAULT_MAX_NEW_TOKENS;

@@ -1,8 +1,8 @@
 //! Vectors of texts.
 
 use super::batch::TokenBatch;
-use super::opening::{Adapter, set_adapter};
-use super::options::{ModelOptions, Settings, to_u32};
+use super::load::{Adapter, set_adapter};
+use super::load_options::{ModelOptions, Settings, to_u32};
 use super::protocol::{Answer, Done};
 use super::runtime::{internal, new_context};
 use super::tokenizer::Tokenizer;

@@ -1,7 +1,7 @@
 //! Loads a model and says what it is.
 
 use super::captured_log::captured;
-use super::options::{LlamaCppOpenError, ModelOptions, to_usize};
+use super::load_options::{LlamaCppOpenError, ModelOptions, to_usize};
 use super::runtime::runtime;
 use super::tokenizer::token_text;
 use llama_cpp_2::list_llama_ggml_backend_devices;

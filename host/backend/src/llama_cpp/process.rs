@@ -1,12 +1,12 @@
 //! A model in a process of its own, which is started again when it crashes.
 
 use super::captured_log::LOG_TARGET;
-use super::link::{LoadResult, ModelClient, model_lost};
-use super::options::{LlamaCppOpenError, ModelOptions};
+use super::load_options::{LlamaCppOpenError, ModelOptions};
+use super::log_forwarding::LogForwarder;
+use super::model_client::{LoadResult, ModelClient, model_lost};
+use super::omp_wait_policy::thread_environment;
 use super::pinned_files::FileUse;
 use super::protocol::{FromModel, ToModel, VERSION, read_frame, write_frame};
-use super::relay::LogForwarder;
-use super::waiting::thread_environment;
 use crate::api::{BackendError, BackendErrorKind};
 use std::io::BufReader;
 use std::path::PathBuf;

@@ -4,8 +4,8 @@
 //! first, then the message in JSON. Both ends are the same program; the version that the first
 //! message names is for the case that the file of the program was replaced meanwhile.
 
+use super::load_options::{ModelOptions, Settings};
 use super::model::ModelFacts;
-use super::options::{ModelOptions, Settings};
 use super::tokenizer::Prompt;
 use crate::api::{BackendError, BackendErrorKind};
 use gage_core::{ContinuationScore, FinishReason, SamplingParams, Usage};
@@ -30,7 +30,7 @@ pub enum ToModel {
         /// What to load.
         options: Box<ModelOptions>,
     },
-    /// RequestWork on this.
+    /// Work on this.
     Ask(u64, Box<Job>),
     /// Nobody waits for that any more.
     Cancel(u64),
@@ -87,7 +87,7 @@ pub enum Task {
     },
     /// Score a whole text.
     Roll(Prompt),
-    /// Admission texts into vectors.
+    /// Turn texts into vectors.
     Embed(Vec<String>),
 }
 

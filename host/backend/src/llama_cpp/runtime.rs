@@ -1,7 +1,7 @@
 //! What there is once in a process: llama.cpp itself, its log, and the lock under which
 //! contexts are made.
 
-use super::options::LlamaCppOpenError;
+use super::load_options::LlamaCppOpenError;
 use crate::api::{BackendError, BackendErrorKind};
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::LlamaContextParams;

@@ -1,9 +1,9 @@
 //! How the next token is chosen.
 
-use super::choices::Choices;
+use super::constrained_choice::Choices;
 use super::gbnf::explain;
 use super::likelihood::{Distribution, check_logits, most_likely};
-use super::options::to_usize;
+use super::load_options::to_usize;
 use super::protocol::{Constraint, GenerateTask, TokenLogprob};
 use super::tokenizer::{Pieces, Tokenizer};
 use crate::api::{BackendError, BackendErrorKind};

@@ -16,18 +16,18 @@
 
 mod admission;
 mod generation;
+mod image_step;
 mod prepare;
 mod request;
 mod scoring;
-mod seeing;
 mod sequences;
 
 pub use generation::DEFAULT_MAX_NEW_TOKENS;
 pub use scoring::MAX_LANES;
 
 use super::batch::{TokenBatch, shorten};
-use super::options::{ModelOptions, Settings, to_u32};
-use super::prefix::{whole_chunks, whole_parts};
+use super::load_options::{ModelOptions, Settings, to_u32};
+use super::prefix_cache::{whole_chunks, whole_parts};
 use super::protocol::{Answer, Counts, Done, Job, Task};
 use super::runtime::internal;
 use super::tokenizer::{Pieces, Tokenizer};

@@ -1,7 +1,7 @@
 //! A model on a thread of this process.
 
-use super::link::{LoadResult, ModelClient};
-use super::options::{LlamaCppOpenError, ModelOptions};
+use super::load_options::{LlamaCppOpenError, ModelOptions};
+use super::model_client::{LoadResult, ModelClient};
 use super::runtime::internal;
 use super::worker;
 use std::ops::ControlFlow;

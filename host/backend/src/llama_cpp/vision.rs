@@ -8,8 +8,8 @@ mod picture;
 
 use super::captured_log::captured;
 use super::gguf::Gguf;
-use super::memory::available;
-use super::options::{LlamaCppOpenError, ModelOptions};
+use super::load_options::{LlamaCppOpenError, ModelOptions};
+use super::memory_estimate::available;
 use super::runtime::internal;
 use crate::api::BackendError;
 use gage_core::Digest;

@@ -1,7 +1,7 @@
 //! The tokens of texts, by the vocabulary of a model file; its weights are not loaded.
 
 use super::captured_log::captured;
-use super::options::LlamaCppOpenError;
+use super::load_options::LlamaCppOpenError;
 use super::runtime::runtime;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;

@@ -1,6 +1,6 @@
 //! What is said of a model that runs with less than was asked for.
 
-use super::options::{ModelOptions, Settings, split_name, to_usize};
+use super::load_options::{ModelOptions, Settings, split_name, to_usize};
 use super::protocol::Loaded;
 use gage_config::SplitMode;
 

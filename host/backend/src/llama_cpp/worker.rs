@@ -1,9 +1,9 @@
 //! The loop that works on the requests of a model, whichever thread or process it runs in.
 
 use super::embedding::Embedder;
+use super::load::{OpenContext, load_model};
+use super::load_options::{LlamaCppOpenError, ModelOptions};
 use super::model::keeps_prefixes;
-use super::opening::{OpenContext, load_model};
-use super::options::{LlamaCppOpenError, ModelOptions};
 use super::protocol::{FromModel, Job, JobError, Task, ToModel};
 use super::scheduler::{Event, Scheduler};
 use std::ops::ControlFlow;

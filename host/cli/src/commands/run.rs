@@ -5,11 +5,11 @@ mod finish;
 
 use super::aggregators::Aggregators;
 use super::setup::{self, Variables};
-use super::{lock, observing};
+use super::{lock, observability};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
+use crate::omp_wait_policy;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
-use crate::wait_policy;
 use answers::answers_of;
 use anyhow::Context as _;
 pub(super) use finish::{Origin, describe_requests, finish, reaches_of_parent};
@@ -30,7 +30,7 @@ use std::time::{Instant, SystemTime};
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    if let Err(message) = observing::logs(&arguments.logs, Some(&arguments.observe)) {
+    if let Err(message) = observability::logs(&arguments.logs, Some(&arguments.observe)) {
         return Ok(terminal::usage_error(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     let arguments = match arguments.resolved() {
@@ -66,7 +66,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         code.unwrap_or(ExitCode::Configuration)
     };
     if config.as_ref().is_some_and(has_model_of_its_own) {
-        wait_policy::set();
+        omp_wait_policy::set();
     }
     crate::environment::warn_of_no_effect();
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
@@ -105,7 +105,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         terminal::show_problems(&problems);
         return Ok(unusable());
     };
-    let observability = match observing::observability(&arguments.observe, &run_id) {
+    let observability = match observability::observability(&arguments.observe, &run_id) {
         Ok(observability) => observability,
         Err(message) => return Ok(terminal::usage_error(&message, None)),
     };
@@ -118,7 +118,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         }
     };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
-    if let Err(message) = runtime.block_on(observing::serve(&arguments.observe, &observability)) {
+    if let Err(message) = runtime.block_on(observability::serve(&arguments.observe, &observability)) {
         return Ok(terminal::usage_error(&message, Some("choose another --metrics-listen")));
     }
     full_files_are_errors(&runtime);
@@ -177,7 +177,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let loading = loading.elapsed();
     let shown = Arc::new(TerminalProgress::new(arguments.progress.progress, arguments.quiet));
     let progress: Arc<dyn Progress> =
-        Arc::new(observing::RunObserver::new(Arc::clone(&shown), observability.clone()));
+        Arc::new(observability::RunObserver::new(Arc::clone(&shown), observability.clone()));
     let options = RunOptions {
         concurrency: arguments.concurrency,
         max_samples: arguments.max_samples,

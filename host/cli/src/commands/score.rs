@@ -3,7 +3,7 @@
 mod overrides;
 
 use super::aggregators::Aggregators;
-use super::{observing, run, setup};
+use super::{observability, run, setup};
 use crate::arguments::ScoreArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, TerminalProgress};
@@ -21,7 +21,7 @@ use std::time::Instant;
 
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    if let Err(message) = observing::logs(&arguments.logs, None) {
+    if let Err(message) = observability::logs(&arguments.logs, None) {
         return Ok(terminal::usage_error(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     let parent = match RunReader::open(&arguments.run) {

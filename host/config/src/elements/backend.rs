@@ -4,10 +4,10 @@ pub mod custom_script;
 pub mod http;
 pub mod llama_cpp;
 
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use custom_script::CustomScriptConfig;
 use gage_core::SamplingParams;
 use http::{HttpBackendConfig, HttpKind};

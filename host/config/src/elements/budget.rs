@@ -1,9 +1,9 @@
 //! `budget`: what a run may spend before it ends early.
 
+use crate::mapping_reader::MappingReader;
 use crate::node::NodeValue;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use std::time::Duration;
 
 /// What a run may spend. Where none is set it may spend anything.

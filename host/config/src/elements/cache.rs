@@ -1,8 +1,8 @@
 //! `cache`: where answers of models are kept, so that the same question need not be asked twice.
 
+use crate::mapping_reader::MappingReader;
 use crate::node::NodeValue;
 use crate::problems::Problems;
-use crate::table::MappingReader;
 use std::path::PathBuf;
 
 /// Where answers of models are kept. Does not change what comes of a run.

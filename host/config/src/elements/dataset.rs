@@ -4,10 +4,10 @@ mod chain;
 mod media;
 mod source;
 
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 pub use chain::{HookKind, HookSpec, PreprocessSpec};
 pub use media::MediaSpec;
 pub use source::{DataSource, FileFormat, FilesSpec, HubSpec};

@@ -7,10 +7,10 @@
 //!   references_field: sample.references
 //! ```
 
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::{FieldPath, Root};
 
 /// The step `embed`.

@@ -1,10 +1,10 @@
 //! `gate[]`: how much worse than a baseline a run may be, metric by metric.
 
 use crate::elements::task::TaskSpec;
+use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 
 /// What one metric must hold against a baseline.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,10 +13,10 @@
 
 use crate::elements::check_unique;
 use crate::elements::plugin_call::PluginCall;
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 
 /// How the scores of several judges become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,10 +15,10 @@
 use crate::elements::metric_call::parse_call;
 use crate::elements::plugin_call::PluginCall;
 use crate::elements::{PluginReference, check_unique, is_aggregation, refuse_python};
+use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 
 /// How scores become one figure.
 #[derive(Clone, Debug)]

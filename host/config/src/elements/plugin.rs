@@ -18,10 +18,10 @@
 //! ```
 
 use crate::elements::PluginReference;
+use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::Digest;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! `pricing[]`: what the tokens of a model cost.
 
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 
 /// What a price is for.
 #[derive(Clone, Debug, PartialEq, Eq)]

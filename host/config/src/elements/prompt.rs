@@ -1,9 +1,9 @@
 //! `prompts[]`: templates that render a request from a Sample.
 
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::Role;
 
 /// One message of a prompt.

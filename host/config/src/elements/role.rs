@@ -3,10 +3,10 @@
 use crate::elements::backend::BackendSpec;
 use crate::elements::plugin_call::PluginCall;
 use crate::elements::{refuse_python, sampling};
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::SamplingParams;
 
 /// What a role does.

@@ -1,7 +1,7 @@
 //! Sampling parameters within a configuration.
 
+use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
-use crate::table::MappingReader;
 pub use gage_core::SamplingParams;
 use serde_json::Value;
 

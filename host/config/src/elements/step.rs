@@ -1,14 +1,14 @@
 //! `steps[]`: what happens to a sample.
 
-use crate::elements::contract::{self, StepKind};
 use crate::elements::embed_step::EmbedStep;
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
+use crate::elements::step_order::{self, StepKind};
 use crate::elements::support_step::{SupportStep, ToolLoopSpec};
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 
 /// What the model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,11 +143,11 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
             continue;
         }
         if is_whole
-            && let Some(datum) = contract::missing(before, *kind)
-            && !contract::givers(datum).any(|giver| behind.contains(&giver))
+            && let Some(datum) = step_order::missing(before, *kind)
+            && !step_order::givers(datum).any(|giver| behind.contains(&giver))
         {
             let givers: Vec<String> =
-                contract::givers(datum).map(|giver| format!("{{step: {}}}", giver.name())).collect();
+                step_order::givers(datum).map(|giver| format!("{{step: {}}}", giver.name())).collect();
             let message = format!("`{}` needs {}, which no step before it gives", kind.name(), datum.name());
             problems.error(*span, path, message).help(format!("add {}", givers.join(" or ")));
         }

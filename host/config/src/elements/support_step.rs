@@ -10,10 +10,10 @@
 //!     max_time: 120
 //! ```
 
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use std::time::Duration;
 
 /// One step `support`: a role finds something for the model to read. A task may have several.

@@ -3,10 +3,10 @@
 use crate::elements::metric::MetricSpec;
 use crate::elements::sampling;
 use crate::elements::step::Steps;
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::{FieldPath, Outcome, Root, SamplingParams};
 
 /// What a failed sample does to its task.

@@ -3,14 +3,14 @@
 use super::PipelineConfig;
 use crate::elements::backend::BackendSpec;
 use crate::elements::check_unique;
-use crate::elements::contract::{StepKind, TOOL_ROLES};
 use crate::elements::pricing::Priced;
 use crate::elements::role::{RoleAdapterSpec, RoleType};
+use crate::elements::step_order::{StepKind, TOOL_ROLES};
 use crate::elements::task::TaskSpec;
 use crate::node::Node;
 use crate::problems::Problems;
+use crate::redacted::ENTRY_IDS;
 use crate::source::Span;
-use crate::withheld::ENTRY_IDS;
 use serde_json::Value;
 
 pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {

@@ -2,7 +2,7 @@
 
 use super::read::read_tool_call;
 use super::{ContentPart, MediaKind, Message, Role};
-use crate::reading::direct::{StreamingDecode, TextVisitor, give_up, next, next_checked};
+use crate::json_decode::streaming::{StreamingDecode, TextVisitor, give_up, next, next_checked};
 use crate::{LazyObject, Object};
 use serde::de::{MapAccess, SeqAccess};
 

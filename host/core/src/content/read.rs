@@ -1,7 +1,7 @@
 //! Reads messages, their parts, and the functions that they call.
 
 use super::{ContentPart, MediaKind, Message, Role};
-use crate::reading::FieldReader;
+use crate::json_decode::FieldReader;
 use crate::{LazyObject, Object};
 use serde_json::Value;
 

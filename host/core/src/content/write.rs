@@ -2,7 +2,7 @@
 
 use super::{ContentPart, Message};
 use crate::Object;
-use crate::written::{JsonMembers, MediaMember, Member, always, list, serialize, text};
+use crate::json_encode::{JsonMembers, MediaMember, Member, always, list, serialize, text};
 
 serialize!(ContentPart, Message);
 

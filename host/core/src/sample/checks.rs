@@ -3,7 +3,7 @@
 
 use super::FewShotExample;
 use crate::Object;
-use crate::reading::FieldReader;
+use crate::json_decode::FieldReader;
 use crate::schema::SCHEMA_VERSION;
 use serde_json::Value;
 use std::collections::BTreeSet;

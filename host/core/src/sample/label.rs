@@ -2,7 +2,7 @@
 
 use super::{ChoiceOption, Reference};
 use crate::content::ContentPart;
-use crate::reading::FieldReader;
+use crate::json_decode::FieldReader;
 use serde_json::Value;
 use std::borrow::Cow;
 

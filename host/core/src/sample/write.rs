@@ -2,7 +2,7 @@
 
 use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec};
 use crate::Object;
-use crate::written::{JsonMembers, Member, always, list, object, serialize, text, value};
+use crate::json_encode::{JsonMembers, Member, always, list, object, serialize, text, value};
 
 serialize!(Sample, ChoiceOption, Reference, FewShotExample, SandboxSpec);
 

@@ -1,6 +1,6 @@
 //! What a scorer saw.
 
-use crate::reading::scan::is_surely_as_written;
+use crate::json_decode::scanner::is_surely_as_written;
 use crate::{Object, redact, redact_value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;

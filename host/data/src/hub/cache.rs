@@ -10,12 +10,12 @@
 //!
 //! The folders are this user's alone.
 
+use super::content_digest::{ContentHashes, ObjectId};
 use super::error::HubError;
 use super::listing::{Entry, Listing};
-use super::object::{ContentHashes, ObjectId};
 use super::paths::{RepositoryName, check_path, is_commit, revision_file};
+use super::retry::RetryPolicy;
 use super::source::{HubFile, HubKind};
-use super::wait::RetryPolicy;
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@
 mod answer;
 
 use super::error::{HubError, shown};
+use super::retry::{Attempts, RetryPolicy, RetryableError};
 use super::source::{HubKind, HubTimings, HubToken};
-use super::wait::{Attempts, RetryPolicy, RetryableError};
 use answer::final_error;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};

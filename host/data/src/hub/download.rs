@@ -6,8 +6,8 @@ use super::error::{HubError, shown};
 use super::listing::Entry;
 use super::partial::PartialDownload;
 use super::repository::Repository;
+use super::retry::{Attempts, RetryableError};
 use super::source::HubProgress;
-use super::wait::{Attempts, RetryableError};
 use reqwest::header::{
     CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_RANGE, RANGE,
 };

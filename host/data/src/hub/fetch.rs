@@ -6,9 +6,9 @@ use super::download::Download;
 use super::error::HubError;
 use super::paths::{RepositoryName, check_revision, is_commit};
 use super::repository::Repository;
+use super::retry::RetryPolicy;
 use super::select::select;
 use super::source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource};
-use super::wait::RetryPolicy;
 
 /// Has the files of a dataset or a model in the cache, downloading those that are missing.
 ///

@@ -1,6 +1,6 @@
 //! What a commit holds.
 
-use super::object::ObjectId;
+use super::content_digest::ObjectId;
 use serde::{Deserialize, Serialize};
 
 /// The files of a commit and the head of its card.

@@ -4,10 +4,10 @@
 //! content is thrown away.
 
 use super::cache::{CommitFolder, hash_all, make_folder, sync_folder, write_whole};
+use super::content_digest::{ContentHashes, ObjectId};
 use super::error::HubError;
 use super::listing::Entry;
-use super::object::{ContentHashes, ObjectId};
-use super::wait::RetryPolicy;
+use super::retry::RetryPolicy;
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

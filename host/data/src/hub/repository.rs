@@ -2,9 +2,9 @@
 
 use super::card;
 use super::client::{Client, HubResponse};
+use super::content_digest::{ContentHashes, ObjectId};
 use super::error::HubError;
 use super::listing::{Entry, Listing};
-use super::object::{ContentHashes, ObjectId};
 use super::paths::{self, RepositoryName};
 use super::source::HubKind;
 use reqwest::header::{HeaderMap, LINK};

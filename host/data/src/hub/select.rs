@@ -5,10 +5,10 @@ mod message;
 use super::card;
 use super::error::HubError;
 use super::listing::{Entry, Listing};
-use super::naming::{self, DEFAULT_SUBSET};
 use super::paths::check_path;
 use super::pattern::Pattern;
 use super::source::{HubFormat, HubSource};
+use super::split_inference::{self, DEFAULT_SUBSET};
 use message::{formats, listed, unreadable};
 use std::collections::BTreeSet;
 
@@ -145,7 +145,7 @@ fn by_name<'a>(
 ) -> Result<Choice<'a>, HubError> {
     let readable = || listing.files.iter().filter(|entry| source.kind.format(&entry.path).is_some());
     let paths = || readable().map(|entry| entry.path.as_str());
-    let all = naming::places(paths(), folder);
+    let all = split_inference::places(paths(), folder);
     if all.is_empty() {
         return Err(refuse(
             source,
@@ -170,7 +170,7 @@ fn by_name<'a>(
         },
         Some(wanted) => {
             let within = |folder: &str| {
-                let mut places = naming::places(paths(), Some(folder));
+                let mut places = split_inference::places(paths(), Some(folder));
                 places.retain(|place| place.subset == DEFAULT_SUBSET);
                 places
             };
@@ -221,8 +221,10 @@ fn one_split<'a>(
             )),
         };
     };
-    let same: Vec<&str> =
-        splits.clone().filter(|split| naming::canonical(split) == naming::canonical(wanted)).collect();
+    let same: Vec<&str> = splits
+        .clone()
+        .filter(|split| split_inference::canonical(split) == split_inference::canonical(wanted))
+        .collect();
     match (splits.clone().find(|split| split == wanted), same.as_slice()) {
         (Some(exact), _) => Ok(exact.to_owned()),
         (None, [only]) => Ok((*only).to_owned()),

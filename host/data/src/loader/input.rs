@@ -46,7 +46,7 @@ impl Input {
 
     /// What can be had without waiting; empty at the end of the text.
     pub(crate) fn chunk(&mut self) -> Result<&[u8], LoaderError> {
-        // HubResponse twice, because the borrow of the first answer would last.
+        // Asked twice, because the borrow of the first answer would last.
         loop {
             match self.reader.fill_buf() {
                 Ok(_) => break,

@@ -1,9 +1,9 @@
 //! Embedding media into the messages of a request.
 
+use super::allowed_roots::PathOrder;
 use super::error::MediaError;
-use super::ledger::ReferenceTable;
-use super::roots::PathOrder;
-use super::settle::settle_content;
+use super::reference_table::ReferenceTable;
+use super::resolve::settle_content;
 use super::store::{MediaStore, Purpose};
 use gage_core::Message;
 

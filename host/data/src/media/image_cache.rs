@@ -8,7 +8,7 @@ use super::error::{MediaError, MediaErrorKind};
 use super::format::Format;
 use super::resize::ENCODER;
 use super::sniff::sniff;
-use super::whole::is_whole;
+use super::truncation::is_whole;
 use gage_core::Digest;
 use image::ImageReader;
 use std::io::{Cursor, Write as _};

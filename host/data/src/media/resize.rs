@@ -4,11 +4,11 @@
 //! arithmetic that is the same everywhere. They are turned as their EXIF block says first. Colour
 //! profiles and the further frames of an animation are left out.
 
+use super::decode_budget::DecodeBudget;
 use super::error::{MediaError, MediaErrorKind};
 use super::format::Format;
+use super::image_probe::{ImageProbe, ImageProbeError, decoding_bytes, guarded, open};
 use super::options::Bounds;
-use super::permits::DecodeBudget;
-use super::picture::{ImageProbe, ImageProbeError, decoding_bytes, guarded, open};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::imageops::FilterType;

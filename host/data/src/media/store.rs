@@ -1,20 +1,20 @@
 //! The store: media by source, checked once and made ready to be sent.
 
+use super::allowed_roots::{AllowedRoots, PathOrder, RootMatch};
 use super::data_url;
+use super::decode_budget::DecodeBudget;
 use super::error::{MediaError, MediaErrorKind};
 use super::file::{self, Content};
 use super::format::{Claim, Format, agree};
 use super::image_cache::{CacheKey, CachedImage, ImageCache};
+use super::image_probe::{ImageProbe, examine};
 use super::options::{Bounds, MediaOptions};
-use super::outcomes::{ProbeCache, RecentProbes};
-use super::permits::DecodeBudget;
-use super::picture::{ImageProbe, examine};
+use super::probe_cache::{ProbeCache, RecentProbes};
 use super::resize::{format_of, resize, target};
-use super::roots::{AllowedRoots, PathOrder, RootMatch};
 use super::sniff::{is_lfs_pointer, sniff};
 use super::source::Source;
 use super::stats::{Counters, MediaStats};
-use super::whole::missing_wav_bytes;
+use super::truncation::missing_wav_bytes;
 use gage_core::{ContentPart, Digest, MediaKind, Sample};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -22,7 +22,7 @@ pub enum TokensBy {
     Bytes,
 }
 
-/// InvalidCounts tokens.
+/// Counts tokens.
 pub(super) enum Tokens<'t> {
     Given(&'t TokenCounter),
     Model(Box<Vocabulary>),
@@ -31,7 +31,7 @@ pub(super) enum Tokens<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    /// JournalItem counts for a task: the tokenizer that is given, else that of the model's file, else the one that lies
+    /// What counts for a task: the tokenizer that is given, else that of the model's file, else the one that lies
     /// beside the `tokenizer_config` of the dataset. Where one cannot be read that is noted, and bytes are counted.
     pub(super) fn of(
         task: &PlannedTask,

@@ -1,4 +1,4 @@
-//! JournalItem the judges of an answer said, as one output.
+//! What the judges of an answer said, as one output.
 
 use gage_config::Combine;
 use gage_core::Object;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// A score from which on a judge is for the answer.
 const IN_FAVOUR: f64 = 0.5;
 
-/// JournalItem one judge said.
+/// What one judge said.
 pub(super) enum Judgement {
     /// Its output, as metrics read it.
     Output(Object),
@@ -15,7 +15,7 @@ pub(super) enum Judgement {
     Unparseable { reason: String, heard: JudgeReplies },
 }
 
-/// JournalItem a judge was heard to say, word by word, and what that took.
+/// What a judge was heard to say, word by word, and what that took.
 #[derive(Debug, Default)]
 pub(super) struct JudgeReplies {
     /// Its last replies, one for each prompt.

@@ -1,6 +1,6 @@
-//! JournalItem a suite says of its backends, looked at without opening them.
+//! What a suite says of its backends, looked at without opening them.
 
-use super::purposes::check_purpose;
+use super::model_capabilities::check_purpose;
 use super::templates::check_chat_template;
 use super::{granted_roles, report_missing, report_params};
 use crate::models::{REFERENCE_HELP, files_of, reference_of};
@@ -65,7 +65,7 @@ pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, probl
     }
 }
 
-/// JournalItem a model file says of itself, where it is there, is one, and is whole.
+/// What a model file says of itself, where it is there, is one, and is whole.
 fn read_model_file(what: &str, path: &Path) -> Result<Gguf, String> {
     let describe = |how: String| format!("{what} {} {how}", shown_path(path));
     let mut file = File::open(path).map_err(|error| describe(format!("cannot be read: {error}")))?;

@@ -1,4 +1,4 @@
-//! JournalItem a dataset needs before its rows are read: its plugins and its tokenizer.
+//! What a dataset needs before its rows are read: its plugins and its tokenizer.
 
 use super::{report_missing, report_params};
 use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, PreprocessSpec, Problems};
@@ -17,7 +17,7 @@ pub struct PlannedDataset {
     pub chain: Vec<Arc<Preprocessor>>,
     /// The doc hooks.
     pub hooks: Vec<(HookKind, Arc<DocHook>)>,
-    /// JournalItem renders prompts while Samples are made.
+    /// What renders prompts while Samples are made.
     pub tokenizer: Option<Arc<TokenizerTemplate>>,
 }
 

@@ -33,7 +33,7 @@ pub struct PlannedJudge {
     pub judge_id: String,
     /// The role that is asked.
     pub role: RoleAdapterSpec,
-    /// JournalItem renders the prompt; without it the component does.
+    /// What renders the prompt; without it the component does.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// How the suite names the component.
     pub reference: PluginReference,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct PlannedHelper {
     /// The role.
     pub role: RoleAdapterSpec,
-    /// JournalItem renders its request, where it has no component.
+    /// What renders its request, where it has no component.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// Its component.
     pub adapter: Option<Arc<RoleAdapter>>,

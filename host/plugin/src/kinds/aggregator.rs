@@ -4,9 +4,9 @@ use super::{bindings, plain};
 use crate::batch::ItemError;
 use crate::bindings::aggregator_world::{AggregatorPlugin, AggregatorPluginPre};
 use crate::bindings::types::{PluginInfo, ScoreCard as GuestCard, SubScore};
-use crate::checked;
-use crate::family::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::sandbox::GuestState;
+use crate::validate_output;
 use crate::world::World;
 use gage_core::{ScoreCard, ScoreCard as Card};
 use wasmtime::Store;
@@ -88,8 +88,8 @@ impl Aggregator {
         let folded = self.call(self.family.linked.access(), |plugin, store| {
             plugin.gage_plugin_aggregator().call_fold(store, self.name(), self.params(), &state.0, &rows)
         });
-        let state = folded?.map_err(|error| checked::error(error, limits))?;
-        checked::bytes(&state, "the state of the aggregator", limits)?;
+        let state = folded?.map_err(|error| validate_output::error(error, limits))?;
+        validate_output::bytes(&state, "the state of the aggregator", limits)?;
         Ok(AggregatorState(state))
     }
 
@@ -102,8 +102,8 @@ impl Aggregator {
         let finished = self.call(self.family.linked.access(), |plugin, store| {
             plugin.gage_plugin_aggregator().call_finish(store, self.name(), self.params(), &state.0)
         });
-        let figures = finished?.map_err(|error| checked::error(error, limits))?;
-        checked::figures(figures, limits)
+        let figures = finished?.map_err(|error| validate_output::error(error, limits))?;
+        validate_output::figures(figures, limits)
     }
 }
 

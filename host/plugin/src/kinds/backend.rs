@@ -7,9 +7,11 @@ use crate::bindings::backend_world::{BackendPlugin, BackendPluginPre};
 use crate::bindings::types::{ContinuationScore, Generation, MemberSpec, PluginError, PluginInfo};
 use crate::capabilities::Access;
 use crate::capabilities::media::MediaSet;
-use crate::checked;
-use crate::family::{ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind};
+use crate::component_members::{
+    ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind,
+};
 use crate::sandbox::GuestState;
+use crate::validate_output;
 use crate::world::World;
 use gage_config::Grants;
 use std::sync::Arc;
@@ -91,7 +93,7 @@ impl BackendComponent {
         self.family.set_models(models);
     }
 
-    /// ImportAnswers a batch of conversations: one result for each request, in order. The component can
+    /// Answers a batch of conversations: one result for each request, in order. The component can
     /// read `media` where it was granted that.
     pub fn generate(
         &self,
@@ -104,9 +106,9 @@ impl BackendComponent {
             requests,
             |plugin, store, batch| plugin.gage_plugin_backend().call_generate(store, self.params(), batch),
             |result: Result<Generation, PluginError>, _| {
-                let generation = result.map_err(|error| checked::error(error, limits))?;
-                checked::text(&generation.answer, "the answer", limits)?;
-                checked::object(&generation.extra, "`extra` of the answer", limits)?;
+                let generation = result.map_err(|error| validate_output::error(error, limits))?;
+                validate_output::text(&generation.answer, "the answer", limits)?;
+                validate_output::object(&generation.extra, "`extra` of the answer", limits)?;
                 Ok(generation)
             },
         )
@@ -125,8 +127,8 @@ impl BackendComponent {
                 plugin.gage_plugin_backend().call_loglikelihood(store, self.params(), batch)
             },
             |result, request: &guest::LoglikelihoodRequest| {
-                let scores = result.map_err(|error| checked::error(error, limits))?;
-                checked::continuation_scores(scores, request.continuations.len())
+                let scores = result.map_err(|error| validate_output::error(error, limits))?;
+                validate_output::continuation_scores(scores, request.continuations.len())
             },
         )
     }

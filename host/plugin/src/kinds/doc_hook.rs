@@ -5,9 +5,11 @@ use crate::batch::ItemError;
 use crate::bindings::doc_hooks_exports::HookKind;
 use crate::bindings::doc_hooks_world::{DocHooksPlugin, DocHooksPluginPre};
 use crate::bindings::types::{Message, PluginInfo};
-use crate::checked;
-use crate::family::{ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind};
+use crate::component_members::{
+    ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind,
+};
 use crate::sandbox::GuestState;
+use crate::validate_output;
 use crate::world::World;
 use gage_core::Object;
 use wasmtime::Store;
@@ -83,8 +85,8 @@ impl DocHook {
                     plugin.gage_plugin_doc_hooks().call_to_text(store, self.name(), self.params(), batch)
                 },
                 |result, _| {
-                    let messages = result.map_err(|error| checked::error(error, limits))?;
-                    checked::messages(messages, limits).map(Hooked::Text)
+                    let messages = result.map_err(|error| validate_output::error(error, limits))?;
+                    validate_output::messages(messages, limits).map(Hooked::Text)
                 },
             );
         }
@@ -94,11 +96,11 @@ impl DocHook {
                 plugin.gage_plugin_doc_hooks().call_to_media(store, self.name(), self.params(), batch)
             },
             |result, _| {
-                let sources = result.map_err(|error| checked::error(error, limits))?;
-                checked::count(sources.len(), "media sources", limits)?;
+                let sources = result.map_err(|error| validate_output::error(error, limits))?;
+                validate_output::count(sources.len(), "media sources", limits)?;
                 let read = sources.into_iter().map(|media| {
-                    checked::text(&media.source, "the source of media", limits)?;
-                    let extra = checked::object(&media.extra, "`extra` of media", limits)?;
+                    validate_output::text(&media.source, "the source of media", limits)?;
+                    let extra = validate_output::object(&media.extra, "`extra` of media", limits)?;
                     Ok(MediaSource { kind: media.kind, source: media.source, extra })
                 });
                 read.collect::<Result<_, ItemError>>().map(Hooked::Media)

@@ -6,10 +6,12 @@ use crate::batch::ItemError;
 use crate::bindings::extractor_exports::AnswerKind;
 use crate::bindings::extractor_world::{ExtractorPlugin, ExtractorPluginPre};
 use crate::bindings::types::{Item, PluginInfo};
-use crate::checked;
-use crate::family::{ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind};
+use crate::component_members::{
+    ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind,
+};
 use crate::inputs::Input;
 use crate::sandbox::GuestState;
+use crate::validate_output;
 use crate::world::World;
 use gage_core::{EvalContext, Object};
 use wasmtime::Store;
@@ -93,15 +95,15 @@ impl Extractor {
                 guest.call_extract(store, self.name(), self.params(), batch)
             },
             |result, _| {
-                let Some(answer) = result.map_err(|error| checked::error(error, limits))? else {
+                let Some(answer) = result.map_err(|error| validate_output::error(error, limits))? else {
                     return Ok(None);
                 };
                 if let Some(evidence) = &answer.evidence {
-                    checked::text(evidence, "the evidence of an answer", limits)?;
+                    validate_output::text(evidence, "the evidence of an answer", limits)?;
                 }
                 Ok(Some(ExtractedAnswer {
                     kind: name_of(answer.kind),
-                    value: checked::object(&answer.value, "the value of an answer", limits)?,
+                    value: validate_output::object(&answer.value, "the value of an answer", limits)?,
                     evidence: answer.evidence,
                 }))
             },

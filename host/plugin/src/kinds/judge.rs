@@ -5,9 +5,9 @@ use crate::batch::ItemError;
 use crate::bindings::judge_exports::{Prompt as GuestPrompt, Verdict as GuestVerdict};
 use crate::bindings::judge_world::{JudgePlugin, JudgePluginPre};
 use crate::bindings::types::{Message, PluginInfo};
-use crate::checked;
-use crate::family::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::sandbox::GuestState;
+use crate::validate_output;
 use crate::world::World;
 use gage_core::Object;
 use wasmtime::Store;
@@ -72,11 +72,11 @@ impl Judge {
                 plugin.gage_plugin_judge().call_render(store, self.name(), self.params(), batch)
             },
             |result, _| {
-                let prompts = result.map_err(|error| checked::error(error, limits))?;
-                checked::count(prompts.len(), "prompts", limits)?;
+                let prompts = result.map_err(|error| validate_output::error(error, limits))?;
+                validate_output::count(prompts.len(), "prompts", limits)?;
                 let read = prompts.into_iter().map(|GuestPrompt { messages, params }| {
-                    let messages = checked::messages(messages, limits)?;
-                    let params = checked::object(&params, "`params` of a prompt", limits)?;
+                    let messages = validate_output::messages(messages, limits)?;
+                    let params = validate_output::object(&params, "`params` of a prompt", limits)?;
                     Ok(Prompt { messages, params })
                 });
                 read.collect()
@@ -92,12 +92,12 @@ impl Judge {
             |plugin, store, batch| {
                 plugin.gage_plugin_judge().call_parse(store, self.name(), self.params(), batch)
             },
-            |result, _| match result.map_err(|error| checked::error(error, limits))? {
+            |result, _| match result.map_err(|error| validate_output::error(error, limits))? {
                 GuestVerdict::Output(text) => {
-                    checked::object(&text, "the judge's output", limits).map(Verdict::Output)
+                    validate_output::object(&text, "the judge's output", limits).map(Verdict::Output)
                 }
                 GuestVerdict::Unparseable(reason) => {
-                    Ok(Verdict::Unparseable(checked::cut(reason, limits.error_bytes)))
+                    Ok(Verdict::Unparseable(validate_output::cut(reason, limits.error_bytes)))
                 }
             },
         )

@@ -5,12 +5,12 @@ use crate::batch::{BatchResult, ItemError};
 use crate::bindings::metric_exports::MetricSpec;
 use crate::bindings::metric_world::{MetricPlugin, MetricPluginPre};
 use crate::bindings::types::{Item, MemberSpec, PluginInfo};
-use crate::checked;
-use crate::family::{
+use crate::component_members::{
     ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind, ValueDescription,
 };
 use crate::inputs::Input;
 use crate::sandbox::GuestState;
+use crate::validate_output;
 use crate::world::World;
 use gage_core::{EvalContext, Object, ScoreCard};
 use wasmtime::Store;
@@ -113,11 +113,11 @@ impl Metric {
             },
             |result, _| match result {
                 Ok(card) => {
-                    let card = checked::card(card, self.limits())?;
-                    checked::within_bounds(&card, &self.description().values)?;
+                    let card = validate_output::card(card, self.limits())?;
+                    validate_output::within_bounds(&card, &self.description().values)?;
                     Ok(card)
                 }
-                Err(error) => Err(checked::error(error, self.limits())),
+                Err(error) => Err(validate_output::error(error, self.limits())),
             },
         )
     }

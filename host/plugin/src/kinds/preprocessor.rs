@@ -5,10 +5,10 @@ use crate::batch::ItemError;
 use crate::bindings::preprocessor_exports::Outcome;
 use crate::bindings::preprocessor_world::{PreprocessorPlugin, PreprocessorPluginPre};
 use crate::bindings::types::PluginInfo;
-use crate::checked;
-use crate::family::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::limits::Limits;
 use crate::sandbox::GuestState;
+use crate::validate_output;
 use crate::world::World;
 use serde_json::Value;
 use wasmtime::Store;
@@ -55,7 +55,7 @@ impl SampleText {
     /// # Errors
     /// `invalid_result` when it is not JSON.
     pub fn parse(&self) -> Result<Value, ItemError> {
-        checked::parsed(&self.0, "the Sample")
+        validate_output::parsed(&self.0, "the Sample")
     }
 }
 
@@ -80,11 +80,13 @@ impl Preprocessor {
             },
             |result, _| match result {
                 Ok(Outcome::Sample(text)) => {
-                    checked::bounded_json(&text, "the Sample", &of_sample)?;
+                    validate_output::bounded_json(&text, "the Sample", &of_sample)?;
                     Ok(Converted::Sample(SampleText(text)))
                 }
-                Ok(Outcome::Skip(reason)) => Ok(Converted::Skipped(checked::cut(reason, limits.error_bytes))),
-                Err(error) => Err(checked::error(error, limits)),
+                Ok(Outcome::Skip(reason)) => {
+                    Ok(Converted::Skipped(validate_output::cut(reason, limits.error_bytes)))
+                }
+                Err(error) => Err(validate_output::error(error, limits)),
             },
         )
     }

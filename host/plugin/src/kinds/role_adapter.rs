@@ -6,9 +6,9 @@ use crate::batch::ItemError;
 use crate::bindings::role_adapter_exports::Prepared as GuestPrepared;
 use crate::bindings::role_adapter_world::{RoleAdapterPlugin, RoleAdapterPluginPre};
 use crate::bindings::types::PluginInfo;
-use crate::checked;
-use crate::family::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::sandbox::GuestState;
+use crate::validate_output;
 use crate::world::World;
 use gage_core::Object;
 use wasmtime::Store;
@@ -57,14 +57,14 @@ impl RoleAdapter {
             |plugin, store, batch| {
                 plugin.gage_plugin_role_adapter().call_prepare(store, self.name(), self.params(), batch)
             },
-            |result, _| match result.map_err(|error| checked::error(error, limits))? {
+            |result, _| match result.map_err(|error| validate_output::error(error, limits))? {
                 GuestPrepared::Ask(request) => {
-                    let messages = checked::messages(request.messages, limits)?;
-                    let params = checked::object(&request.params, "`params` of a request", limits)?;
+                    let messages = validate_output::messages(request.messages, limits)?;
+                    let params = validate_output::object(&request.params, "`params` of a request", limits)?;
                     Ok(Prepared::Ask(Prompt { messages, params }))
                 }
                 GuestPrepared::Output(text) => {
-                    checked::object(&text, "the output of the adapter", limits).map(Prepared::Output)
+                    validate_output::object(&text, "the output of the adapter", limits).map(Prepared::Output)
                 }
             },
         )
@@ -79,8 +79,8 @@ impl RoleAdapter {
                 plugin.gage_plugin_role_adapter().call_parse(store, self.name(), self.params(), batch)
             },
             |result, _| {
-                let text = result.map_err(|error| checked::error(error, limits))?;
-                checked::object(&text, "the output of the adapter", limits)
+                let text = result.map_err(|error| validate_output::error(error, limits))?;
+                validate_output::object(&text, "the output of the adapter", limits)
             },
         )
     }

@@ -2,7 +2,7 @@
 
 use super::line::ChecksumSeed;
 use super::scan::{GoodLine, ScanResult, scan};
-use super::{Header, check_number, durable_lines, recorded, seed_of, segment_name, segment_paths};
+use super::{Header, check_number, durable_count, durable_lines, seed_of, segment_name, segment_paths};
 use crate::format::JOURNAL_VERSION;
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
@@ -20,7 +20,7 @@ mod records;
 use entries::{Entries, EntryState, LinePosition, SampleEntry};
 pub use records::{AnswerReader, PartialRecords, RecordsInOrder, SampleStage};
 
-/// Where the last record of every sample is. EntryKind about 33 bytes a sample, however large it is.
+/// Where the last record of every sample is. Holds about 33 bytes a sample, however large it is.
 #[derive(Debug)]
 pub struct JournalIndex {
     segments: Vec<Segment>,
@@ -103,7 +103,7 @@ impl JournalIndex {
         // Before the journal, which may grow in the meantime.
         let recorded = durable_lines(folder)?;
         let (index, lines) = JournalIndex::read_lines(folder)?;
-        recorded::check(folder, recorded, lines)?;
+        durable_count::check(folder, recorded, lines)?;
         Ok(index)
     }
 
@@ -177,7 +177,7 @@ impl JournalIndex {
     }
 
     /// Reads the records in the order of tasks that is given and of their indices, one at a
-    /// time. Tasks that have records and are not named come after the others, by name. AnswerReader that
+    /// time. Tasks that have records and are not named come after the others, by name. Answers that
     /// await their judges or their scores are passed over.
     pub fn records_in_order<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsInOrder<'_> {
         RecordsInOrder::new(self.records_so_far(task_order))

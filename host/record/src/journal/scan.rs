@@ -26,7 +26,7 @@ pub(super) struct ScanResult {
     pub(super) torn_lines: u64,
 }
 
-/// Visits every good line, of which the first has its checksum made with `seed`; the visitor says with which seed the checksum of the next one was made. EntryKind one line in
+/// Visits every good line, of which the first has its checksum made with `seed`; the visitor says with which seed the checksum of the next one was made. Holds one line in
 /// memory.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
 use super::scan::ScanResult;
 use super::{
-    DurableCount, Header, JournalEntry, durable_lines, recorded, seed_of, segment_name, segment_paths,
+    DurableCount, Header, JournalEntry, durable_count, durable_lines, seed_of, segment_name, segment_paths,
 };
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION, SET_ASIDE_BEGIN};
@@ -66,7 +66,7 @@ impl JournalWriter {
         let mut builder = IndexBuilder::new(folder.run_id());
         let mut paths = segment_paths(folder.path())?;
         if paths.is_empty() {
-            recorded::check(folder, recorded, 0)?;
+            durable_count::check(folder, recorded, 0)?;
         }
         let path = paths.pop().unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(segment_name(1)));
         for path in paths {
@@ -75,7 +75,7 @@ impl JournalWriter {
         let mut file = open_to_write(&path)?;
         sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
         let end = builder.add_segment(path.clone(), true)?;
-        recorded::check(folder, recorded, builder.lines)?;
+        durable_count::check(folder, recorded, builder.lines)?;
         let set_aside = if end.torn_lines > 0 { Some(quarantine(&path, &end)?) } else { None };
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
         // What older programs would misunderstand does not go into a file that they read.

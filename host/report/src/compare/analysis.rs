@@ -3,7 +3,7 @@
 use super::gate_changes;
 use super::gating::{self, GateDecision};
 use super::identity::{self, Difference, IdentityPart};
-use super::margin::ScoreUnits;
+use super::noninferiority::ScoreUnits;
 use super::paired_scores::PairedScores;
 use super::pairing::{Column, Measure, PairedTask};
 use super::permutations::{MAX_PERMUTATIONS, Permutations};
@@ -13,8 +13,8 @@ use super::sign_flip::{SignFlipTest, sign_flip_tests};
 use super::source::ComparedSource;
 use super::verdict::Verdict;
 use super::warnings::{self, ComparisonWarning};
-use super::{collecting, multiplicity, naming};
-use crate::grouping::Slicing;
+use super::{collecting, holm, naming};
+use crate::slicing::Slicing;
 use crate::{CompensatedSum, IntervalMethod};
 use gage_config::GateSpec;
 use gage_core::Digest;
@@ -285,7 +285,7 @@ fn examine(
         scorer_versions: Default::default(),
         higher_is_better: measure.higher_is_better,
         n: scores.count(),
-        // RowCounts of samples stay far below 2^53.
+        // Counts of samples stay far below 2^53.
         coverage: if total == 0 { 0.0 } else { scores.count() as f64 / total as f64 },
         unscored_base: Column::unscored(&column.base, task.paired()),
         unscored_new: Column::unscored(&column.new, task.paired()),
@@ -319,7 +319,7 @@ fn seed_of(name: &[&str]) -> u64 {
 fn adjust_slices(metrics: &mut [MetricComparison]) {
     let p_values: Vec<f64> =
         metrics.iter().flat_map(|metric| &metric.slices).map(|slice| slice.p_value).collect();
-    let q_values = multiplicity::benjamini_hochberg(&p_values);
+    let q_values = holm::benjamini_hochberg(&p_values);
     let slices = metrics.iter_mut().flat_map(|metric| &mut metric.slices);
     slices.zip(q_values).for_each(|(slice, q_value)| slice.q_value = q_value);
     for metric in metrics {

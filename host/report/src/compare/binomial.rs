@@ -6,7 +6,7 @@ use statrs::function::gamma::ln_gamma;
 const NEGLIGIBLE: f64 = 1e-17;
 
 fn ln_factorial(number: i64) -> f64 {
-    // RowCounts of samples stay far below 2^53.
+    // Counts of samples stay far below 2^53.
     ln_gamma(number as f64 + 1.0)
 }
 

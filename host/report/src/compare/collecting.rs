@@ -4,7 +4,7 @@ use super::pairing::{Measure, PairedTask};
 use super::plan::TaskPlan;
 use super::reading::{ContentBy, SampleReader};
 use super::source::ComparedSource;
-use crate::grouping::Slicing;
+use crate::slicing::Slicing;
 use crate::{ReportError, TaskDescription};
 
 /// The samples of each task in both runs, and the slices and clusters that they are in.

@@ -1,7 +1,7 @@
 //! The answer for every gated metric.
 
+use super::holm::holm;
 use super::identity::Difference;
-use super::multiplicity::holm;
 use super::paired_scores::PairedScores;
 use super::plan::{ComparePlan, Limits};
 use super::reason;

@@ -1,9 +1,9 @@
 //! The scores of samples that were scored in both runs, and what can be said of their differences.
 
-use super::margin::ScoreUnits;
-use super::needed::{self, ChangeRates, SampleSizeQuestion};
+use super::noninferiority::ScoreUnits;
 use super::pairing::Measure;
 use super::result::TestNote;
+use super::sample_size::{self, ChangeRates, SampleSizeQuestion};
 use super::{mcnemar, sign_flip::SignFlipTest};
 use crate::{CompensatedSum, Interval, IntervalMethod, Z_95};
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ impl PairedScores {
     }
 
     /// The 95 % interval of `new − base`: for scores of 0 and 1 the adjusted one of Bonett and Price,
-    /// "Adjusted Wald Confidence Interval for a ChangeRates of Binomial Proportions Based on Paired Data",
+    /// "Adjusted Wald Confidence Interval for a Changes of Binomial Proportions Based on Paired Data",
     /// Journal of Educational and Behavioral Statistics 37 (2012); else that of the standard error that the
     /// tests use.
     pub(super) fn interval(&self) -> Option<Interval> {
@@ -187,7 +187,7 @@ impl PairedScores {
         if self.is_binary() {
             let changes = ChangeRates { changed: self.changed(), gain };
             let asked = SampleSizeQuestion { margin, alpha, adjusted: adjusted_alpha };
-            return needed::samples_needed(changes, asked, WANTED_POWER, self.count());
+            return sample_size::samples_needed(changes, asked, WANTED_POWER, self.count());
         }
         let least = self.units().samples_needed(gain, margin, (alpha, adjusted_alpha), WANTED_POWER)?;
         // Below 2^53.

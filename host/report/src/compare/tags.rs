@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// Most reasons that are told apart; the rest is `(other)`.
 const MAX_TAGS: usize = 1_000;
 
-/// RowCounts of reasons.
+/// Counts of reasons.
 #[derive(Debug, Default)]
 pub(super) struct TagCounts(HashMap<String, [u64; 3]>);
 

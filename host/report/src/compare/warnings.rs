@@ -5,7 +5,7 @@ use super::plan::ComparePlan;
 use super::reason::{number, shortened};
 use super::result::{Comparison, MetricComparison};
 use super::source::ComparedSource;
-use crate::grouping::Slicing;
+use crate::slicing::Slicing;
 use serde::Serialize;
 
 /// Something about the samples or the gate of a task that makes an answer say less than it seems to.

@@ -3,9 +3,9 @@
 use super::counts::{MAX_NAMES, NameCounts};
 use super::tally::{ObservedScore, Tally, TallyResult};
 use super::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
-use crate::fold::{AggregationRow, AggregatorState, CustomAggregators};
-use crate::grouping::{SliceMembership, Slicing};
+use crate::custom_aggregation::{AggregationRow, AggregatorState, CustomAggregators};
 use crate::label::{OTHER, label, number_label};
+use crate::slicing::{SliceMembership, Slicing};
 use crate::{Accumulator, Aggregation, CompensatedSum, MetricDescription};
 use gage_core::{MetricResult, Outcome, OutcomeCounts, RESULT_SCHEMA_VERSION, ScoreCard};
 use gage_record::SampleRecord;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// memory. Further ones are counted as [`OTHER`].
 pub(super) const MAX_NAMES: usize = 1_000;
 
-/// RowCounts of names.
+/// Counts of names.
 #[derive(Debug, Default)]
 pub(super) struct NameCounts(BTreeMap<String, u64>);
 

@@ -2,8 +2,8 @@
 
 use super::MetricFigure;
 use super::builder::FigureBuilder;
-use crate::fold::CustomAggregators;
-use crate::grouping::Slicing;
+use crate::custom_aggregation::CustomAggregators;
+use crate::slicing::Slicing;
 use crate::{MetricDescription, ReportError, TaskCompleteness, TaskDescription, UnfoundPath};
 use gage_core::MetricResult;
 use gage_record::SampleRecord;

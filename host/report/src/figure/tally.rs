@@ -3,7 +3,7 @@
 use crate::accumulator::per_mille;
 use crate::bootstrap::{ResampledScore, Reservoir, Statistic};
 use crate::cluster::ClusterSums;
-use crate::fold::{AggregationRow, AggregatorState};
+use crate::custom_aggregation::{AggregationRow, AggregatorState};
 use crate::statistics::{is_no_spread, t_interval, wilson_of_proportion, wilson_on_scale};
 use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, Scale, Spread};
 use gage_core::ScoreCard;
@@ -87,7 +87,7 @@ impl Tally {
         self.fold.as_ref().is_some_and(|fold| fold.counts_unscored(card))
     }
 
-    /// RowCounts a record: one repeat of a sample.
+    /// Counts a record: one repeat of a sample.
     pub(super) fn add_record(&mut self, row: Option<AggregationRow<'_>>) {
         self.records += 1;
         let Some(row) = row else { return };
@@ -114,7 +114,7 @@ impl Tally {
         }
     }
 
-    /// RowCounts records that never came, so many of them a sample.
+    /// Counts records that never came, so many of them a sample.
     pub(super) fn add_missing(&mut self, records: u64, repeat: u64) {
         self.records += records;
         if records > 0 {
@@ -127,7 +127,7 @@ impl Tally {
         let clusters = self.clusters.as_ref().map(ClusterSums::count);
         let coverage = match self.records {
             0 => 0.0,
-            // RowCounts of records stay far below 2^53.
+            // Counts of records stay far below 2^53.
             records => self.scored_records as f64 / records as f64,
         };
         let mut tallied = TallyResult {

@@ -1,6 +1,6 @@
 //! Counts what the journal of a run says, sample by sample.
 
-use super::happenings::EventFeed;
+use super::event_feed::EventFeed;
 use gage_core::Outcome;
 use gage_record::TailEntry;
 use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};

@@ -14,7 +14,7 @@ fn found(cache: &AnswerCache, key: Digest) -> Option<String> {
     }
 }
 
-/// CacheKeys that lie in one folder.
+/// Keys that lie in one folder.
 fn neighbours(count: usize) -> Vec<Digest> {
     let keys = (0_u64..).map(|number| Digest::of_bytes(&number.to_le_bytes()));
     keys.filter(|key| key.hex().starts_with("00")).take(count).collect()

@@ -4,8 +4,8 @@ use super::request::Request;
 use super::{Event, Scheduler};
 use crate::api::BackendError;
 use crate::llama_cpp::batch::shorten;
-use crate::llama_cpp::options::to_u32;
-use crate::llama_cpp::prefix::{common, whole_parts};
+use crate::llama_cpp::load_options::to_u32;
+use crate::llama_cpp::prefix_cache::{common, whole_parts};
 use crate::llama_cpp::runtime::internal;
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! An answer that is being generated.
 
-use crate::llama_cpp::options::{to_u32, to_usize};
+use crate::llama_cpp::load_options::{to_u32, to_usize};
 use crate::llama_cpp::protocol::{Generated, TokenLogprob};
 use crate::llama_cpp::sampling::{SampledToken, Sampler};
 use crate::llama_cpp::text::AnswerText;

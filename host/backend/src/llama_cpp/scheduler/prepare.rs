@@ -4,7 +4,7 @@ use super::generation::{DEFAULT_MAX_NEW_TOKENS, Generation};
 use super::scoring::Scoring;
 use crate::api::{BackendError, BackendErrorKind};
 use crate::llama_cpp::continuations::{Branch, branches, shared, windows};
-use crate::llama_cpp::options::{Settings, to_u32, to_usize};
+use crate::llama_cpp::load_options::{Settings, to_u32, to_usize};
 use crate::llama_cpp::protocol::{GenerateTask, ScoredText};
 use crate::llama_cpp::sampling::Sampler;
 use crate::llama_cpp::tokenizer::{Prompt, Tokenizer};

@@ -4,7 +4,7 @@ use super::generation::Generation;
 use super::prepare::PreparedPrompt;
 use super::scoring::Scoring;
 use crate::api::BackendError;
-use crate::llama_cpp::options::{to_u32, to_usize};
+use crate::llama_cpp::load_options::{to_u32, to_usize};
 use crate::llama_cpp::protocol::{Answer, ScoredText};
 use crate::llama_cpp::runtime::internal;
 use crate::llama_cpp::vision::{ImageTokens, further_cells};

@@ -1,6 +1,6 @@
 //! Which sequences are free, and which hold the beginnings of earlier prompts.
 
-use crate::llama_cpp::prefix::common;
+use crate::llama_cpp::prefix_cache::common;
 use llama_cpp_2::token::LlamaToken;
 use std::collections::{BTreeSet, VecDeque};
 

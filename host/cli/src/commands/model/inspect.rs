@@ -6,7 +6,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
 use gage_backend::gguf::{Gguf, Purpose};
-use gage_backend::memory::{MemoryNeeds, cache_bits};
+use gage_backend::memory_estimate::{MemoryNeeds, cache_bits};
 use gage_core::{Digest, printable_line};
 use serde_json::{Value, json};
 use std::fs::File;

@@ -1,10 +1,10 @@
 //! `custom_script`: a component that answers in place of a model.
 
 use crate::elements::{PluginReference, refuse_python, sampling};
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::SamplingParams;
 
 /// A component that answers requests.

@@ -11,10 +11,10 @@ pub use key::{ApiKey, Header, KeyError, KeySource, Secret};
 pub use limits::{HttpConnection, HttpLimits, HttpRetry, Proxy};
 pub use protocol::{HttpKind, HttpProtocol, LikelihoodSource, OpenAiOptions, TokenLimitName};
 
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::{Object, SamplingParams};
 
 /// The most tokens of an answer where nothing says how many: this protocol wants a number.

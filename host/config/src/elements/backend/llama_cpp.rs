@@ -2,10 +2,10 @@
 
 use super::small;
 use crate::elements::sampling;
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::SamplingParams;
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
 //! What turns rows into Samples: preprocessors, and hooks that add text and media.
 
 use crate::elements::PluginReference;
+use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 
 /// One preprocessor of a chain.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use super::chain::PreprocessSpec;
 use super::source::{expand_home, read_path};
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
-use crate::table::MappingReader;
 use std::path::PathBuf;
 
 /// Where media lie, and how they are sent.

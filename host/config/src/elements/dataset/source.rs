@@ -1,9 +1,9 @@
 //! Where rows come from: files, or a dataset on a hub.
 
 use crate::elements::backend::http::{Secret, check_address};
+use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
-use crate::table::MappingReader;
 use serde_json::Value;
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::hub::object::ObjectId;
+use crate::hub::content_digest::ObjectId;
 use crate::hub::source::HubKind;
 use gage_core::Digest;
 

@@ -1,9 +1,9 @@
 //! Which images are taken.
 
 use super::*;
+use crate::media::decode_budget::DecodeBudget;
 use crate::media::format::Format;
-use crate::media::permits::DecodeBudget;
-use crate::media::picture::examine;
+use crate::media::image_probe::examine;
 use crate::media::sniff::sniff;
 use proptest::prelude::*;
 

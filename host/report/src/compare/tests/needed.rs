@@ -2,7 +2,7 @@
 
 use super::super::binomial::{at_least, likely_probabilities};
 use super::super::mcnemar;
-use super::super::needed::{ChangeRates, SampleSizeQuestion, pass_power, samples_needed};
+use super::super::sample_size::{ChangeRates, SampleSizeQuestion, pass_power, samples_needed};
 use super::super::smallest_visible_loss;
 use super::runs::{Run, compared, gate, scores};
 use crate::compare::Verdict;

@@ -1,6 +1,6 @@
 //! How often gates are wrong, over thousands of simulated runs.
 
-use super::super::margin::{ScoreUnits, normal_quantile};
+use super::super::noninferiority::{ScoreUnits, normal_quantile};
 use super::super::paired_scores::PairedScores;
 use super::super::pairing::Measure;
 use super::super::{mcnemar, sign_flip_tests};

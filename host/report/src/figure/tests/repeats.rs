@@ -180,7 +180,7 @@ fn slices_are_figures_of_their_own_in_the_order_of_the_paths() {
 #[test]
 fn slices_beyond_the_limit_are_counted_together() {
     let task = TaskDescription { slices: vec!["id".to_owned()], ..task("t") };
-    let most = crate::grouping::MAX_SLICES as u64;
+    let most = crate::slicing::MAX_SLICES as u64;
     let records: Vec<SampleRecord> =
         (0..most + 3).map(|index| of_document(index, 1.0, json!({"id": format!("s{index}")}))).collect();
     let figure = of_task(&task, Aggregation::Mean, &records);

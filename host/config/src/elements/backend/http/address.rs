@@ -1,9 +1,9 @@
 //! Addresses of servers and proxies.
 
 use super::HttpKind;
+use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
 use crate::secrets::masked_addresses;
-use crate::table::MappingReader;
 
 /// Reads `base_url`; an address that cannot be asked is a problem, and then there is none.
 pub(super) fn read(table: &mut MappingReader<'_>, kind: HttpKind, problems: &mut Problems) -> Option<String> {

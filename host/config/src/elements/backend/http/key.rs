@@ -1,10 +1,10 @@
 //! Keys and headers: where they are from, and what they may hold. Their values are never shown.
 
+use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::secrets::{is_secret_key, names_secret};
 use crate::source::{Span, shown_path};
-use crate::table::MappingReader;
 use std::io::Read as _;
 use std::path::PathBuf;
 

@@ -3,9 +3,9 @@
 use super::address;
 use super::key::Secret;
 use crate::elements::backend::{seconds, small};
+use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use std::path::PathBuf;
 use std::time::Duration;
 

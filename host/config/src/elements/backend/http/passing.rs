@@ -2,10 +2,10 @@
 
 use super::HttpKind;
 use crate::elements::sampling;
+use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::MappingReader;
 use gage_core::{Object, SamplingParams};
 
 /// Reads `default_params`, and `generation_parameters`, which besides sampling parameters may hold

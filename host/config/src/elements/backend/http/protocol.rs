@@ -1,8 +1,8 @@
 //! What each protocol adds to what all HTTP backends take.
 
+use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
-use crate::table::MappingReader;
 use gage_core::SamplingParams;
 use serde_json::Value;
 

@@ -1,0 +1,169 @@
+//! Whether a host is within reach. Takes moments, and waits for nothing.
+
+use std::time::{Duration, Instant};
+
+/// When to stop asking, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BreakerSettings {
+    /// After how many failed connections in a row.
+    pub(super) after: u32,
+    /// The first wait; each further one is twice as long.
+    pub(super) base: Duration,
+    /// The longest wait.
+    pub(super) limit: Duration,
+    /// How long to wait in all before requests fail without being sent.
+    pub(super) outage: Duration,
+}
+
+/// What to do with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// Send it.
+    Go,
+    /// Look again at this moment.
+    Wait(Instant),
+    /// Fail it: the host has been out of reach for this long.
+    Refuse(Duration),
+}
+
+#[derive(Debug)]
+struct Outage {
+    since: Instant,
+    waits: u32,
+    next_probe: Instant,
+    /// When the probe that is under way counts as lost.
+    probing_until: Option<Instant>,
+}
+
+/// Counts failed connections in a row. After too many all requests wait; one goes ahead now and then.
+#[derive(Debug)]
+pub(super) struct CircuitBreaker {
+    settings: BreakerSettings,
+    failures: u32,
+    outage: Option<Outage>,
+    openings: u32,
+}
+
+impl CircuitBreaker {
+    pub(super) fn new(settings: BreakerSettings) -> CircuitBreaker {
+        CircuitBreaker { settings, failures: 0, outage: None, openings: 0 }
+    }
+
+    /// How often the host went out of reach.
+    pub(super) fn openings(&self) -> u32 {
+        self.openings
+    }
+
+    /// Whether a request may be sent now; `longest` is how long one may take.
+    pub(super) fn turn(&mut self, now: Instant, longest: Duration) -> Admission {
+        let Some(outage) = &mut self.outage else { return Admission::Go };
+        if outage.probing_until.is_some_and(|until| now < until) || now < outage.next_probe {
+            let lasted = now.saturating_duration_since(outage.since);
+            if lasted >= self.settings.outage {
+                return Admission::Refuse(lasted);
+            }
+            // Whoever waits looks again when the probe may have come back.
+            let pause = self.settings.base.max(Duration::from_millis(1));
+            let probing = outage.probing_until.and_then(|_| now.checked_add(pause));
+            let end = outage.since.checked_add(self.settings.outage);
+            let next = probing.unwrap_or(outage.next_probe);
+            return Admission::Wait(end.map_or(next, |end| next.min(end)));
+        }
+        outage.probing_until = now.checked_add(longest);
+        Admission::Go
+    }
+
+    /// The host answered, whatever it said.
+    pub(super) fn reached(&mut self) {
+        self.failures = 0;
+        self.outage = None;
+    }
+
+    /// There was no connection, or it broke.
+    pub(super) fn failed(&mut self, now: Instant) {
+        self.failures = self.failures.saturating_add(1);
+        match &mut self.outage {
+            None if self.failures >= self.settings.after => {
+                self.openings += 1;
+                let next_probe = now.checked_add(self.settings.base).unwrap_or(now);
+                self.outage = Some(Outage { since: now, waits: 0, next_probe, probing_until: None });
+            }
+            // Only a probe says something new; others were under way when the host went away.
+            Some(outage) if outage.probing_until.is_some() => {
+                outage.probing_until = None;
+                outage.waits = (outage.waits + 1).min(20);
+                let wait = self.settings.base.saturating_mul(1 << outage.waits).min(self.settings.limit);
+                outage.next_probe = now.checked_add(wait).unwrap_or(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// A request ended without saying anything about the host.
+    pub(super) fn abandoned(&mut self) {
+        if let Some(outage) = &mut self.outage {
+            outage.probing_until = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: BreakerSettings = BreakerSettings {
+        after: 3,
+        base: Duration::from_secs(1),
+        limit: Duration::from_secs(4),
+        outage: Duration::from_secs(20),
+    };
+    const MAX_BACKOFF: Duration = Duration::from_secs(100);
+
+    #[test]
+    fn one_probe_goes_ahead_at_growing_distances_until_it_is_over() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut breaker = CircuitBreaker::new(SETTINGS);
+        for _ in 0..3 {
+            assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Go);
+            breaker.failed(start);
+        }
+        assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Wait(at(1)));
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Go);
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Wait(at(2)), "the probe is under way");
+        breaker.failed(at(1));
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Wait(at(3)));
+        for (probe, next) in [(3, 7), (7, 11), (11, 15), (15, 19)] {
+            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Admission::Go);
+            breaker.failed(at(probe));
+            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Admission::Wait(at(next)));
+        }
+        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Admission::Go);
+        breaker.failed(at(19));
+        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Admission::Wait(at(20)));
+        assert_eq!(breaker.turn(at(20), MAX_BACKOFF), Admission::Refuse(Duration::from_secs(20)));
+        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Admission::Go, "there is always a next probe");
+        breaker.reached();
+        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Admission::Go);
+        assert_eq!(breaker.openings(), 1);
+    }
+
+    #[test]
+    fn an_answer_in_between_begins_the_count_anew_and_a_lost_probe_is_replaced() {
+        let start = Instant::now();
+        let mut breaker = CircuitBreaker::new(SETTINGS);
+        for _ in 0..10 {
+            breaker.failed(start);
+            breaker.failed(start);
+            breaker.reached();
+        }
+        assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Go);
+        for _ in 0..3 {
+            breaker.failed(start);
+        }
+        let probed = start + Duration::from_secs(1);
+        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Admission::Go);
+        breaker.abandoned();
+        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Admission::Go);
+    }
+}

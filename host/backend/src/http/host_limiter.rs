@@ -1,0 +1,557 @@
+//! One host, shared by all backends of the process that ask it: who may send now, and who waits.
+
+use super::adaptive_concurrency::{AdaptiveConcurrency, RequestEnd};
+use super::circuit_breaker::{Admission, BreakerSettings, CircuitBreaker};
+use super::throttle_state::ThrottleState;
+use super::token_bucket::TokenBucket;
+use gage_config::{HttpLimits, HttpRetry};
+use serde_json::json;
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
+
+/// How long nobody needs to have been refused for the limit to double before the answers are there. A refusal
+/// comes back in less, from wherever it comes.
+const HURRY: Duration = Duration::from_millis(100);
+
+/// The hosts that the backends of a process ask, each with its limits.
+#[derive(Clone, Default)]
+pub struct HttpHosts(Arc<Mutex<HashMap<String, Arc<HostLimiter>>>>);
+
+impl HttpHosts {
+    /// The host of this name, with what a further backend says about it: the larger limit of requests in
+    /// flight and the smaller budgets count.
+    pub(super) fn host(&self, name: &str, limits: &HttpLimits, retry: &HttpRetry) -> Arc<HostLimiter> {
+        let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = hosts.entry(name.to_owned()).or_insert_with(|| Arc::new(HostLimiter::new(limits, retry)));
+        host.add(limits);
+        Arc::clone(host)
+    }
+}
+
+/// How a request that was sent ended, as far as the host is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AttemptOutcome {
+    /// It was answered.
+    Answered,
+    /// The host refused it for now (429), or said that it is overloaded.
+    Throttled,
+    /// There was no answer in time.
+    TimedOut,
+    /// There was no connection, or it broke.
+    ConnectionError,
+}
+
+/// Why a request is not sent at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rejected {
+    /// The host has been out of reach for this long.
+    OutOfReach(Duration),
+    /// The program ends.
+    Closed,
+}
+
+/// A host.
+pub(super) struct HostLimiter {
+    state: Mutex<HostState>,
+    permits: Semaphore,
+    /// Whoever has it looks after the limit for all who wait.
+    hurrying: Semaphore,
+    /// Whoever has it is the next to take from the budgets.
+    affording: Semaphore,
+    /// Told when something was given back to a budget.
+    settled: Notify,
+}
+
+struct HostState {
+    concurrency: AdaptiveConcurrency,
+    /// How many permits there are, given out or not.
+    permits: usize,
+    /// How many of them are to disappear when they come back.
+    owed: usize,
+    in_flight: usize,
+    paused_until: Option<Instant>,
+    taking: ThrottleState,
+    /// When the limit may double next.
+    hurry_at: Option<Instant>,
+    breaker: CircuitBreaker,
+    requests: Option<TokenBucket>,
+    tokens: Option<TokenBucket>,
+    pauses: u64,
+    paused: Duration,
+}
+
+impl HostState {
+    fn has_budget(&self) -> bool {
+        self.requests.is_some() || self.tokens.is_some()
+    }
+
+    fn afford(&mut self, tokens: u64, now: Instant) {
+        for (budget, amount) in [(&mut self.requests, 1), (&mut self.tokens, tokens)] {
+            if let Some(budget) = budget {
+                budget.take(amount, now);
+            }
+        }
+    }
+}
+
+impl HostLimiter {
+    fn new(limits: &HttpLimits, retry: &HttpRetry) -> HostLimiter {
+        let concurrency = AdaptiveConcurrency::new(limits.max_concurrency, limits.is_adaptive);
+        let permits = concurrency.limit();
+        let breaker = CircuitBreaker::new(BreakerSettings {
+            after: retry.outage_after,
+            base: retry.base,
+            limit: retry.limit,
+            outage: retry.outage_limit,
+        });
+        let state = HostState {
+            concurrency,
+            permits,
+            owed: 0,
+            in_flight: 0,
+            paused_until: None,
+            taking: ThrottleState::default(),
+            hurry_at: None,
+            breaker,
+            requests: None,
+            tokens: None,
+            pauses: 0,
+            paused: Duration::ZERO,
+        };
+        HostLimiter {
+            state: Mutex::new(state),
+            permits: Semaphore::new(permits),
+            hurrying: Semaphore::new(1),
+            affording: Semaphore::new(1),
+            settled: Notify::new(),
+        }
+    }
+
+    fn add(&self, limits: &HttpLimits) {
+        let mut state = self.state();
+        state.concurrency.raise(limits.max_concurrency, limits.is_adaptive);
+        let budgets = [limits.requests_per_minute, limits.tokens_per_minute];
+        let state_budgets = {
+            let HostState { requests, tokens, .. } = &mut *state;
+            [requests, tokens]
+        };
+        for (budget, per_minute) in state_budgets.into_iter().zip(budgets) {
+            if let Some(per_minute) = per_minute {
+                budget.get_or_insert_with(|| TokenBucket::new(per_minute)).lower(per_minute);
+            }
+        }
+        self.follow_limit(&mut state);
+    }
+
+    fn state(&self) -> MutexGuard<'_, HostState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many requests it has answered.
+    pub(super) fn answers(&self) -> u64 {
+        self.state().taking.answers()
+    }
+
+    /// Whether some requests are refused whatever the load.
+    pub(super) fn refuses_at_random(&self) -> bool {
+        self.state().concurrency.tolerates()
+    }
+
+    /// Waits until a request may be sent that takes about so many tokens, and at most so long.
+    pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<RequestPermit<'_>, Rejected> {
+        // Who has to wait does so in a box of its own, so that no other request has room for it.
+        let permit = match self.permits.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => Box::pin(self.permit()).await.map_err(|_| Rejected::Closed)?,
+        };
+        let mut pass = RequestPermit { host: self, permit: Some(permit), sent: None, tokens };
+        let has_budget = self.state().has_budget();
+        if has_budget {
+            Box::pin(self.afford(tokens)).await;
+        }
+        loop {
+            let until = {
+                let mut state = self.state();
+                let now = now();
+                match state.paused_until.filter(|until| *until > now) {
+                    Some(until) => until,
+                    None => match state.breaker.turn(now, longest) {
+                        Admission::Wait(until) => until,
+                        Admission::Refuse(lasted) => return Err(Rejected::OutOfReach(lasted)),
+                        Admission::Go => {
+                            state.in_flight += 1;
+                            let in_flight = state.in_flight;
+                            pass.sent = Some(Sent { round: state.concurrency.sent(in_flight), at: now });
+                            return Ok(pass);
+                        }
+                    },
+                }
+            };
+            Box::pin(tokio::time::sleep_until(tokio::time::Instant::from_std(until))).await;
+        }
+    }
+
+    /// Takes from the budgets what a request needs once that is there, in the order in which it is asked for.
+    async fn afford(&self, tokens: u64) {
+        // The semaphore is never closed.
+        let _turn = self.affording.acquire().await;
+        loop {
+            let settled = self.settled.notified();
+            let until = {
+                let mut state = self.state();
+                let now = now();
+                let ready =
+                    [&state.requests, &state.tokens].map(|budget| budget.as_ref().map(|one| one.ready(now)));
+                match ready.into_iter().flatten().max().filter(|ready| *ready > now) {
+                    Some(until) => until,
+                    None => return state.afford(tokens, now),
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep_until(tokio::time::Instant::from_std(until)) => {}
+                // An answer took less than was thought.
+                () = settled => {}
+            }
+        }
+    }
+
+    /// Waits until the limit lets a further request go.
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        let mut permit = pin!(self.permits.acquire());
+        while self.state().concurrency.is_slow_start() {
+            tokio::select! {
+                biased;
+                permit = &mut permit => return permit,
+                () = self.hurry() => {}
+            }
+        }
+        permit.await
+    }
+
+    /// Doubles the limit after a while, where nothing speaks against it.
+    async fn hurry(&self) {
+        // The semaphore is never closed.
+        let _turn = self.hurrying.acquire().await;
+        let at = {
+            let now = now();
+            *self.state().hurry_at.get_or_insert_with(|| now.checked_add(HURRY).unwrap_or(now))
+        };
+        tokio::time::sleep_until(tokio::time::Instant::from_std(at)).await;
+        let mut state = self.state();
+        let now = now();
+        state.hurry_at = now.checked_add(HURRY);
+        if state.paused_until.is_none_or(|until| until <= now) {
+            state.concurrency.hurry();
+            self.follow_limit(&mut state);
+        }
+    }
+
+    /// Lets nobody send for a while, since the server says so.
+    fn pause(state: &mut HostState, wait: Duration) {
+        let now = now();
+        let Some(until) = now.checked_add(wait) else { return };
+        let from = state.paused_until.map_or(now, |paused| paused.max(now));
+        if until > from {
+            state.pauses += u64::from(from == now);
+            state.paused += until - from;
+            state.paused_until = Some(until);
+        }
+    }
+
+    /// Makes as many permits as the limit says; those that are given out are taken back later.
+    fn follow_limit(&self, state: &mut HostState) {
+        let wanted = state.concurrency.limit();
+        let there = state.permits - state.owed;
+        if wanted > there {
+            let mut missing = wanted - there;
+            let kept = missing.min(state.owed);
+            state.owed -= kept;
+            missing -= kept;
+            state.permits += missing;
+            self.permits.add_permits(missing);
+        } else {
+            let surplus = there - wanted;
+            let gone = self.permits.forget_permits(surplus);
+            state.permits -= gone;
+            state.owed += surplus - gone;
+        }
+    }
+
+    /// What was learned about the host.
+    pub(super) fn statistics(&self) -> gage_core::Object {
+        let state = self.state();
+        gage_core::Object::from_iter([
+            ("concurrency_limit".to_owned(), json!(state.concurrency.limit())),
+            ("concurrency_cuts".to_owned(), json!(state.concurrency.cuts())),
+            ("pauses".to_owned(), json!(state.pauses)),
+            ("paused_s".to_owned(), json!(state.paused.as_secs_f64())),
+            ("outages".to_owned(), json!(state.breaker.openings())),
+        ])
+    }
+}
+
+/// The right to send one request. Dropped without an ending, it says nothing about the host.
+pub(super) struct RequestPermit<'h> {
+    host: &'h HostLimiter,
+    permit: Option<SemaphorePermit<'h>>,
+    /// Nothing until it is used.
+    sent: Option<Sent>,
+    tokens: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Sent {
+    round: u64,
+    at: Instant,
+}
+
+impl RequestPermit<'_> {
+    /// Says how the request ended, how long the server asks to wait, and how long all should wait since
+    /// nothing is left of what the server allows.
+    pub(super) fn end(
+        mut self,
+        ending: AttemptOutcome,
+        asked: Option<Duration>,
+        exhausted: Option<Duration>,
+        used_tokens: Option<u64>,
+    ) {
+        let mut state = self.host.state();
+        let now = now();
+        if let Some(sent) = self.sent.take() {
+            match ending {
+                AttemptOutcome::Answered => state.taking.took(sent.at, now),
+                AttemptOutcome::Throttled => state.taking.refused(sent.at),
+                AttemptOutcome::TimedOut | AttemptOutcome::ConnectionError => {}
+            }
+            let end = match ending {
+                AttemptOutcome::Throttled => RequestEnd::Refused,
+                AttemptOutcome::TimedOut => RequestEnd::Late,
+                AttemptOutcome::Answered | AttemptOutcome::ConnectionError => RequestEnd::Taken,
+            };
+            state.concurrency.ended(sent.round, end, now.saturating_duration_since(sent.at));
+            state.in_flight = state.in_flight.saturating_sub(1);
+        }
+        match ending {
+            AttemptOutcome::Answered | AttemptOutcome::Throttled => state.breaker.reached(),
+            AttemptOutcome::ConnectionError => state.breaker.failed(now),
+            AttemptOutcome::TimedOut => state.breaker.abandoned(),
+        }
+        // One refusal among many answers concerns that request. Where most are refused, and none is answered that was sent
+        // behind them, all wait.
+        let concerns_all = ending == AttemptOutcome::Throttled
+            && state.concurrency.is_refusing()
+            && !state.taking.may_take_others(now);
+        if let Some(wait) = asked.filter(|_| concerns_all) {
+            HostLimiter::pause(&mut state, wait);
+            state.taking.paused();
+        }
+        if let Some(wait) = exhausted {
+            HostLimiter::pause(&mut state, wait);
+        }
+        if let (Some(used), Some(budget)) = (used_tokens, &mut state.tokens) {
+            budget.settle(self.tokens, used);
+            self.host.settled.notify_one();
+        }
+        self.leave(&mut state);
+    }
+
+    fn leave(&mut self, state: &mut HostState) {
+        let Some(permit) = self.permit.take() else { return };
+        if state.owed > 0 {
+            state.owed -= 1;
+            state.permits -= 1;
+            permit.forget();
+        } else {
+            drop(permit);
+        }
+        self.host.follow_limit(state);
+    }
+}
+
+impl Drop for RequestPermit<'_> {
+    fn drop(&mut self) {
+        if self.permit.is_some() {
+            let mut state = self.host.state();
+            if let Some(sent) = self.sent.take() {
+                state.breaker.abandoned();
+                state.concurrency.abandoned(sent.round);
+                state.in_flight = state.in_flight.saturating_sub(1);
+            }
+            self.leave(&mut state);
+        }
+    }
+}
+
+/// The clock of the runtime, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(most: usize) -> HttpLimits {
+        HttpLimits {
+            max_concurrency: most,
+            is_adaptive: true,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+        }
+    }
+
+    fn retry() -> HttpRetry {
+        HttpRetry {
+            most: 0,
+            base: Duration::from_secs(1),
+            limit: Duration::from_secs(4),
+            asked_limit: Duration::from_secs(600),
+            outage_limit: Duration::from_secs(30),
+            outage_after: 3,
+        }
+    }
+
+    const MAX_BACKOFF: Duration = Duration::from_secs(60);
+
+    #[tokio::test(start_paused = true)]
+    async fn when_most_are_refused_all_wait_as_long_as_the_server_asks() {
+        let hosts = HttpHosts::default();
+        let host = hosts.host("http://h", &limits(64), &retry());
+        let began = now();
+        // Two rounds: after the first one the limit is cut, which might have been the remedy.
+        for _ in 0..32 + 22 {
+            let pass = host.enter(1, MAX_BACKOFF).await.expect("a pass");
+            assert_eq!(now(), began, "few refusals are the matter of those who were refused");
+            pass.end(AttemptOutcome::Throttled, Some(Duration::from_secs(7)), None, None);
+        }
+        host.enter(1, MAX_BACKOFF).await.expect("a pass").end(AttemptOutcome::Answered, None, None, None);
+        assert_eq!((now() - began).as_secs(), 7);
+        assert_eq!(host.statistics()["pauses"], 1);
+        // Another backend at this host waits with it.
+        let other = hosts.host("http://h", &limits(4), &retry());
+        assert!(Arc::ptr_eq(&host, &other));
+        let pass = other.enter(1, MAX_BACKOFF).await.expect("a pass");
+        pass.end(AttemptOutcome::Answered, None, Some(Duration::from_secs(5)), None);
+        let began = now();
+        drop(host.enter(1, MAX_BACKOFF).await.expect("a pass"));
+        assert_eq!((now() - began).as_secs(), 5);
+    }
+
+    /// Asks a host for twenty seconds, as often as its limit lets it; what is refused is asked to wait so long. How many requests
+    /// were taken and refused, and how often all waited.
+    async fn asked(mut takes: impl FnMut(Duration) -> bool, wait: Duration) -> (u32, u32, u64) {
+        let host = HostLimiter::new(&limits(64), &retry());
+        let began = now();
+        let (mut taken, mut refused) = (0, 0);
+        let mut under_way: Vec<(Instant, RequestPermit<'_>)> = Vec::new();
+        while now() - began < Duration::from_secs(20) {
+            while under_way.first().is_some_and(|(end, _)| *end <= now()) {
+                under_way.remove(0).1.end(AttemptOutcome::Answered, None, None, None);
+            }
+            let entered = tokio::time::timeout(Duration::from_millis(1), host.enter(1, MAX_BACKOFF)).await;
+            let Ok(pass) = entered else { continue };
+            let pass = pass.expect("a pass");
+            if takes(now() - began) {
+                taken += 1;
+                under_way.push((now() + Duration::from_millis(50), pass));
+            } else {
+                refused += 1;
+                pass.end(AttemptOutcome::Throttled, Some(wait), None, None);
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let pauses = host.statistics()["pauses"].as_u64().expect("a number");
+        (taken, refused, pauses)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_takes_some_all_the_time_is_not_left_alone_and_one_that_takes_nobody_is() {
+        let second = Duration::from_secs(1);
+        for rate in [10_u32, 80, 400] {
+            // A fresh token every so often, and a few that were kept.
+            let mut given = 0;
+            let by_rate = |time: Duration| {
+                let there = 4 + (time.as_secs_f64() * f64::from(rate)) as u32;
+                let takes = given < there;
+                given += u32::from(takes);
+                takes
+            };
+            let (taken, refused, pauses) = asked(by_rate, second).await;
+            // At first nobody knows what lies between its answers.
+            assert!(taken >= 20 * rate * 9 / 10 && pauses <= 1, "{rate}: {taken} {refused} {pauses}");
+        }
+        for (most, window) in [(60, 10), (20, 4), (200, 5)] {
+            let (mut given, mut number) = (0, 0);
+            let by_window = |time: Duration| {
+                if time.as_secs() / window != number {
+                    (given, number) = (0, time.as_secs() / window);
+                }
+                given += u32::from(given < most);
+                given < most
+            };
+            let (taken, refused, pauses) = asked(by_window, Duration::from_secs(window)).await;
+            let windows = 20 / window;
+            assert!(pauses >= windows - 1, "{most} in {window}: {taken} {refused} {pauses}");
+            assert!(u64::from(refused) <= 250 * windows, "{most} in {window}: {taken} {refused} {pauses}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_out_of_reach_is_probed_and_given_up_after_a_bounded_time() {
+        let host = HostLimiter::new(&limits(64), &retry());
+        let began = now();
+        let mut sent = 0;
+        let lasted = loop {
+            match host.enter(1, MAX_BACKOFF).await {
+                Ok(pass) => {
+                    sent += 1;
+                    pass.end(AttemptOutcome::ConnectionError, None, None, None);
+                }
+                Err(Rejected::OutOfReach(lasted)) => break lasted,
+                Err(Rejected::Closed) => panic!("closed"),
+            }
+        };
+        assert_eq!(lasted.as_secs(), 30);
+        assert_eq!((now() - began).as_secs(), 30);
+        assert!((8..=14).contains(&sent), "{sent}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn budgets_of_a_minute_are_kept_and_the_smaller_one_counts() {
+        let hosts = HttpHosts::default();
+        let per_minute =
+            |requests| HttpLimits { requests_per_minute: Some(requests), is_adaptive: false, ..limits(64) };
+        let _first = hosts.host("http://h", &per_minute(600), &retry());
+        let host = hosts.host("http://h", &per_minute(60), &retry());
+        let began = now();
+        for _ in 0..66 {
+            host.enter(1, MAX_BACKOFF).await.expect("a pass").end(AttemptOutcome::Answered, None, None, None);
+        }
+        let waited = now() - began;
+        assert!((58..=60).contains(&waited.as_secs()), "{waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn permits_follow_the_limit_and_none_is_lost() {
+        let host = Arc::new(HostLimiter::new(&limits(512), &retry()));
+        for (ending, rounds) in
+            [(AttemptOutcome::Answered, 200), (AttemptOutcome::TimedOut, 30), (AttemptOutcome::Answered, 900)]
+        {
+            for _ in 0..rounds {
+                let mut passes = Vec::new();
+                while passes.len() < host.state().concurrency.limit() {
+                    passes.push(host.enter(1, MAX_BACKOFF).await.expect("a pass"));
+                }
+                passes.drain(..).for_each(|pass| pass.end(ending, None, None, None));
+            }
+            let state = host.state();
+            assert_eq!((state.in_flight, state.owed), (0, 0));
+            assert_eq!(state.permits, state.concurrency.limit());
+            assert_eq!(host.permits.available_permits(), state.permits);
+        }
+        assert_eq!(host.statistics()["concurrency_limit"], 512);
+    }
+}

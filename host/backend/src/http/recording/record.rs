@@ -1,0 +1,136 @@
+//! Writes exchanges into a file, on a thread of its own.
+
+use super::replay::{Frames, frames_of};
+use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
+use std::fs::{File, OpenOptions};
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+
+/// A frame ends when it has so many bytes: one is read for each answer that is played back.
+const FRAME_BYTES: usize = 64 * 1024;
+/// So many exchanges wait to be written; then those who bring more wait.
+const QUEUE_CAPACITY: usize = 1024;
+
+const COMPRESSION_LEVEL: i32 = 3;
+
+/// The file is made safe at most once in this time, so that many exchanges share one sync.
+const SYNC_INTERVAL: Duration = Duration::from_millis(2);
+
+/// An exchange, and who waits until it is safe.
+struct WriteRequest {
+    exchange: Exchange,
+    is_safe: oneshot::Sender<()>,
+}
+
+pub(super) struct Recorder {
+    path: PathBuf,
+    ends: Mutex<Option<(mpsc::Sender<WriteRequest>, JoinHandle<std::io::Result<u64>>)>>,
+}
+
+impl Recorder {
+    pub(super) fn open(path: &Path) -> Result<Recorder, RecordingError> {
+        let error = |source| RecordingError::file(path, source);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(error)?;
+        let is_new = file.metadata().map_err(error)?.len() == 0;
+        if is_new {
+            let head = RecordingHead { format: FORMAT.to_owned(), version: VERSION };
+            let line = serde_json::to_string(&head)
+                .map_err(|error| RecordingError::format(path, error.to_string()))?;
+            write_frame(&mut file, format!("{line}\n").as_bytes()).map_err(error)?;
+            file.sync_all().map_err(error)?;
+            // So that its name outlives the loss of power; some file systems have nothing to do for it.
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+                let _ = folder.sync_all();
+            }
+        } else {
+            // A frame that was cut off is written over.
+            let Frames { end, torn, .. } = frames_of(path)?;
+            if torn > 0 {
+                let path = path.display();
+                tracing::warn!(%path, bytes = torn, "the tape was torn at its end, which is written over");
+            }
+            file.set_len(end).map_err(error)?;
+            file.seek(SeekFrom::Start(end)).map_err(error)?;
+        }
+        let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
+        let thread = std::thread::Builder::new()
+            .name("http-tape".to_owned())
+            .spawn(move || write_all(file, receiver))
+            .map_err(error)?;
+        Ok(Recorder { path: path.to_owned(), ends: Mutex::new(Some((sender, thread))) })
+    }
+
+    pub(super) async fn note(&self, exchange: Exchange) {
+        let sender = {
+            let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            ends.as_ref().map(|(sender, _)| sender.clone())
+        };
+        let Some(sender) = sender else { return };
+        let (is_safe, safe) = oneshot::channel();
+        // Where the thread has failed, `finish` says why.
+        if sender.send(WriteRequest { exchange, is_safe }).await.is_ok() {
+            let _ = safe.await;
+        }
+    }
+
+    pub(super) fn finish(&self) -> Result<u64, RecordingError> {
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((sender, thread)) = ends else { return Ok(0) };
+        drop(sender);
+        let written = thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));
+        written.map_err(|source| RecordingError::file(&self.path, source))
+    }
+}
+
+fn write_all(mut file: File, mut waiting: mpsc::Receiver<WriteRequest>) -> std::io::Result<u64> {
+    let (mut batch, mut frame, mut count) = (Vec::with_capacity(QUEUE_CAPACITY), Vec::new(), 0);
+    let mut synced: Option<Instant> = None;
+    while waiting.blocking_recv_many(&mut batch, QUEUE_CAPACITY) > 0 {
+        if let Some(early) = synced.and_then(|synced| SYNC_INTERVAL.checked_sub(synced.elapsed())) {
+            std::thread::sleep(early);
+            while batch.len() < QUEUE_CAPACITY
+                && let Ok(more) = waiting.try_recv()
+            {
+                batch.push(more);
+            }
+        }
+        for WriteRequest { exchange, .. } in &batch {
+            serde_json::to_writer(&mut frame, exchange)?;
+            frame.push(b'\n');
+            if frame.len() >= FRAME_BYTES {
+                write_frame(&mut file, &frame)?;
+                frame.clear();
+            }
+        }
+        if !frame.is_empty() {
+            write_frame(&mut file, &frame)?;
+            frame.clear();
+        }
+        file.sync_data()?;
+        synced = Some(Instant::now());
+        count += batch.len() as u64;
+        for WriteRequest { is_safe, .. } in batch.drain(..) {
+            // Who was given up waits no longer.
+            let _ = is_safe.send(());
+        }
+    }
+    Ok(count)
+}
+
+/// Appends a frame with a checksum of its content, so that a flipped bit is an error and never another answer.
+fn write_frame(file: &mut File, content: &[u8]) -> std::io::Result<()> {
+    let mut compressor = zstd::bulk::Compressor::new(COMPRESSION_LEVEL)?;
+    compressor.include_checksum(true)?;
+    file.write_all(&compressor.compress(content)?)
+}

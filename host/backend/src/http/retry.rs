@@ -1,0 +1,479 @@
+//! One request from the first attempt to its end.
+
+use super::client::{HttpClient, transport};
+use super::failure::{HttpFailure, Refusal, shown, wait_before};
+use super::host_limiter::{AttemptOutcome, Rejected};
+use super::rate_limit_headers;
+use super::recording::{self, Exchange};
+use super::reply::{BodyReader, ReplyReader, Streamed};
+use super::statistics::Counters;
+use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
+use crate::cancellation::{retry_sleep, waiting};
+use base64::Engine as _;
+use bytes::Bytes;
+use gage_core::redact;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
+use serde_json::Value;
+use std::time::{Duration, Instant, SystemTime};
+
+/// So much of the body of a refusal is read.
+const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// What an attempt costs of the tries of a request, in quarters of one.
+const RETRY_COST: u32 = 4;
+
+/// The same of one that was refused for now while others were answered: the host is well, and the request will have its turn.
+const REFUSED_TRY: u32 = 1;
+
+/// What the type of an answer that comes in events begins with.
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// So long the end of a stream may take to come behind its answer.
+const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// A request.
+pub(crate) struct HttpCall<'c> {
+    /// Names it in logs.
+    pub(crate) id: &'c str,
+    pub(crate) url: &'c reqwest::Url,
+    pub(crate) body: Bytes,
+    /// About how many tokens it will take, prompt and answer.
+    pub(crate) tokens: u64,
+}
+
+/// How a protocol reads refusals and answers beyond what all have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct ResponseParser<T> {
+    /// What a refusal means, and whether it may pass.
+    pub(crate) refusal: fn(&Refusal<'_>) -> (BackendErrorKind, bool),
+    /// An answer that came as a refusal, as where a filter cut in.
+    pub(crate) refused_answer: fn(&Refusal<'_>) -> Option<T>,
+    /// How many tokens an answer took.
+    pub(crate) tokens: fn(&T) -> Option<u64>,
+}
+
+impl<T> ResponseParser<T> {
+    /// For what has no ways of its own.
+    pub(crate) fn plain() -> ResponseParser<T> {
+        ResponseParser { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
+    }
+}
+
+/// What came of one attempt.
+struct Attempt<T> {
+    result: Result<T, HttpFailure>,
+    first: Option<Duration>,
+    ending: AttemptOutcome,
+    exhausted: Option<Duration>,
+    /// The answer as it came, where it is to be recorded.
+    taken: Option<Box<ParsedReply>>,
+}
+
+struct ParsedReply {
+    status: u16,
+    /// In lower case.
+    content_type: String,
+    body: Bytes,
+}
+
+impl ParsedReply {
+    fn new(status: u16, headers: &HeaderMap, body: Bytes) -> Box<ParsedReply> {
+        Box::new(ParsedReply { status, content_type: content_type_of(headers).to_lowercase(), body })
+    }
+}
+
+impl<T> Attempt<T> {
+    fn failed(failure: HttpFailure, ending: AttemptOutcome) -> Attempt<T> {
+        Attempt { result: Err(failure), first: None, ending, exhausted: None, taken: None }
+    }
+}
+
+impl HttpClient {
+    /// Sends a request until it is answered, cannot succeed, or was sent often enough.
+    ///
+    /// # Errors
+    /// What stood in the way the last time, with what to do about it.
+    pub(crate) async fn call<R: ReplyReader>(
+        &self,
+        call: &HttpCall<'_>,
+        reader: impl Fn() -> R + Send + Sync,
+        reading: ResponseParser<R::Output>,
+    ) -> Result<Reply<R::Output>, BackendError> {
+        Counters::add(&self.counters.requests, 1);
+        let retry = &self.config.retry;
+        let digest = self.tape.as_ref().map(|_| self.digest_of(call));
+        let (mut attempts, mut tried) = (0, 0_u32);
+        loop {
+            let answers_before = self.host.answers();
+            // What only a tape needs waits in a box of its own, so that no other request has room for it.
+            let (attempt, latency) = match &digest {
+                Some(digest) => {
+                    Box::pin(self.replayed_or_sent(call, digest, &reader, &reading, attempts)).await?
+                }
+                None => self.sent(call, &reader, &reading, attempts).await?,
+            };
+            attempts += 1;
+            let failure = match attempt.result {
+                Ok(output) => {
+                    Counters::add(&self.counters.answered, 1);
+                    if let Some(taken) = attempt.taken {
+                        Box::pin(self.record(call, digest, *taken)).await;
+                    }
+                    let timing = RequestTiming { latency, attempts, first_token: attempt.first };
+                    return Ok(Reply { output, timing });
+                }
+                Err(failure) => failure,
+            };
+            let failure = self.patient(failure);
+            let is_refused = failure.kind == BackendErrorKind::RateLimited;
+            let waits_its_turn = is_refused && self.host.answers() > answers_before;
+            tried = tried.saturating_add(if waits_its_turn { REFUSED_TRY } else { RETRY_COST });
+            if failure.may_pass && tried <= retry.most.saturating_mul(RETRY_COST) && !self.is_replay() {
+                self.counters.sent_again(failure.kind);
+                let wait = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
+                tracing::debug!(
+                    request = %call.id, attempts, ?wait, "sent again: {}", redact(&failure.message)
+                );
+                // A sample more would only be one more that is refused and uses up its tries, but where refusals have
+                // nothing to do with load.
+                retry_sleep(wait, !is_refused || self.host.refuses_at_random()).await;
+                continue;
+            }
+            self.counters.failed(failure.kind);
+            if let Some(taken) = attempt.taken {
+                Box::pin(self.record(call, digest, *taken)).await;
+            }
+            return Err(self.error(call, failure, attempts));
+        }
+    }
+
+    /// Waits for a slot of the host, sends a request once, and tells the host what came of it. Says how long it took.
+    async fn sent<R: ReplyReader>(
+        &self,
+        call: &HttpCall<'_>,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &ResponseParser<R::Output>,
+        attempts: u32,
+    ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
+        let Ok(_permit) = waiting(self.permits.acquire()).await else {
+            return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
+        };
+        let pass = match waiting(self.host.enter(call.tokens, self.config.connection.timeout)).await {
+            Ok(pass) => pass,
+            Err(not_sent) => return Err(self.not_sent(not_sent, attempts)),
+        };
+        Counters::add(&self.counters.attempts, 1);
+        Counters::add(&self.counters.bytes_sent, call.body.len());
+        let began = Instant::now();
+        let attempt = self.attempt(call, reader, reading, began).await;
+        let latency = began.elapsed();
+        let (asked, used) = match &attempt.result {
+            Ok(output) => (None, (reading.tokens)(output)),
+            Err(failure) => (failure.asked, None),
+        };
+        let bounded = |wait: Duration| wait.min(self.config.retry.asked_limit);
+        pass.end(attempt.ending, asked.map(bounded), attempt.exhausted.map(bounded), used);
+        Ok((attempt, latency))
+    }
+
+    /// The same attempt from a recording, where there is one to take it from.
+    async fn replayed_or_sent<R: ReplyReader>(
+        &self,
+        call: &HttpCall<'_>,
+        digest: &str,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &ResponseParser<R::Output>,
+        attempts: u32,
+    ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
+        match self.replayed(call, digest, reader, reading).await {
+            Some(attempt) => Ok((attempt, Duration::ZERO)),
+            None => self.sent(call, reader, reading, attempts).await,
+        }
+    }
+
+    fn is_replay(&self) -> bool {
+        self.tape.as_ref().is_some_and(|tape| tape.is_replay())
+    }
+
+    /// A server that asks for more patience than there is ends the request.
+    fn patient(&self, failure: HttpFailure) -> HttpFailure {
+        let limit = self.config.retry.asked_limit;
+        match failure.asked {
+            Some(asked) if failure.may_pass && asked > limit => HttpFailure {
+                may_pass: false,
+                message: format!(
+                    "{}; the server asks to wait {} s, and `retry_after_limit` is {} s",
+                    failure.message,
+                    asked.as_secs(),
+                    limit.as_secs()
+                ),
+                ..failure
+            },
+            _ => failure,
+        }
+    }
+
+    fn error(&self, call: &HttpCall<'_>, failure: HttpFailure, attempts: u32) -> BackendError {
+        let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+        let hint = match failure.kind {
+            BackendErrorKind::Unauthorized => {
+                format!("; check the key and what it may do: {}", self.config.key.described())
+            }
+            BackendErrorKind::QuotaExhausted => format!(
+                "; the account has nothing left to spend: add to it, or use another key ({})",
+                self.config.key.described()
+            ),
+            BackendErrorKind::Connection | BackendErrorKind::Timeout => self.by_way_of.clone(),
+            _ => String::new(),
+        };
+        let message = format!("{}: {} (tried {times}){hint}", call.url, failure.message);
+        BackendError { kind: failure.kind, message: redact(&message).into_owned(), attempts }
+    }
+
+    fn not_sent(&self, not_sent: Rejected, attempts: u32) -> BackendError {
+        let (kind, message) = match not_sent {
+            Rejected::Closed => (BackendErrorKind::Internal, "the backend was closed".to_owned()),
+            Rejected::OutOfReach(lasted) => (
+                BackendErrorKind::Connection,
+                format!(
+                    "{} has been out of reach for {} s, so the request was given up (`outage_limit`)",
+                    self.host_name,
+                    lasted.as_secs()
+                ),
+            ),
+        };
+        self.counters.failed(kind);
+        BackendError { kind, message, attempts }
+    }
+
+    /// Sends a request once.
+    async fn attempt<R: ReplyReader>(
+        &self,
+        call: &HttpCall<'_>,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &ResponseParser<R::Output>,
+        began: Instant,
+    ) -> Attempt<R::Output> {
+        let failed = |error: &reqwest::Error, broken: AttemptOutcome| {
+            let (failure, is_broken) = transport(error);
+            Attempt::failed(failure, if is_broken { broken } else { AttemptOutcome::TimedOut })
+        };
+        let sent = self.client.post(call.url.clone()).body(call.body.clone()).send().await;
+        let mut response = match sent {
+            Ok(response) => response,
+            Err(error) => return failed(&error, AttemptOutcome::ConnectionError),
+        };
+        let status = response.status().as_u16();
+        let is_success = response.status().is_success();
+        let headers = std::mem::take(response.headers_mut());
+        let most = if is_success { self.config.connection.most_response_bytes } else { MAX_REFUSAL_BYTES };
+        let content_type = content_type_of(&headers);
+        if let Some(encoding) = encoding_of(&headers).filter(|_| is_success) {
+            let message = format!("the answer is compressed ({encoding}), which was not asked for");
+            return Attempt::failed(
+                HttpFailure::lasting(BackendErrorKind::Protocol, message),
+                AttemptOutcome::Answered,
+            );
+        }
+        let is_kept = self.tape.is_some();
+        let is_stream = is_success && is_event_stream(content_type);
+        let mut refusal = Vec::new();
+        let streamed = is_stream.then(|| Streamed::new(reader(), began));
+        let mut intake = BodyReader::new(streamed, is_kept, most);
+        loop {
+            match response.chunk().await {
+                Ok(None) => break,
+                Ok(Some(chunk)) if is_success => match intake.push(chunk) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        leave(response);
+                        break;
+                    }
+                    Err(failure) => {
+                        let ending = ending_of(&failure);
+                        return Attempt::failed(failure, ending);
+                    }
+                },
+                Ok(Some(chunk)) => {
+                    refusal.extend_from_slice(&chunk);
+                    if refusal.len() > MAX_REFUSAL_BYTES {
+                        refusal.truncate(MAX_REFUSAL_BYTES);
+                        break;
+                    }
+                }
+                // The status says enough.
+                Err(_) if !is_success => break,
+                // What broke off within an answer came from a host that is there.
+                Err(error) => return failed(&error, AttemptOutcome::Answered),
+            }
+        }
+        let received = intake.length() + refusal.len();
+        Counters::add(&self.counters.bytes_received, received);
+        let exhausted = rate_limit_headers::exhausted_for(&headers, call.tokens, SystemTime::now());
+        if is_success {
+            let (result, first, body) = intake.finish(reader);
+            let taken = is_kept.then(|| ParsedReply::new(status, &headers, body));
+            let ending = result.as_ref().err().map_or(AttemptOutcome::Answered, ending_of);
+            return Attempt { result, first, ending, exhausted, taken };
+        }
+        let ending = if matches!(status, 429 | 503 | 529) {
+            AttemptOutcome::Throttled
+        } else {
+            AttemptOutcome::Answered
+        };
+        let result = self.refused(status, &headers, &refusal, reading);
+        let taken = is_kept.then(|| ParsedReply::new(status, &headers, refusal.into()));
+        Attempt { result, first: None, ending, exhausted, taken }
+    }
+
+    /// What a status that is no success means.
+    fn refused<T>(
+        &self,
+        status: u16,
+        headers: &HeaderMap,
+        body: &[u8],
+        reading: &ResponseParser<T>,
+    ) -> Result<T, HttpFailure> {
+        // Before it is cut to what is shown, or a part of a key would be left.
+        let text = String::from_utf8_lossy(body);
+        let text = redact(&text);
+        let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
+        // Gemini wraps its errors in a list where it streams.
+        let parsed = match parsed {
+            Value::Array(mut items) if !items.is_empty() => items.swap_remove(0),
+            other => other,
+        };
+        let refusal = Refusal { status, body: &parsed, text: &text };
+        if let Some(output) = (reading.refused_answer)(&refusal) {
+            return Ok(output);
+        }
+        let (kind, mut may_pass) = (reading.refusal)(&refusal);
+        let advice = headers.get("x-should-retry").and_then(|value| value.to_str().ok());
+        if !kind.stops_run() {
+            may_pass = match advice {
+                Some("true") => true,
+                Some("false") => false,
+                _ => may_pass,
+            };
+        }
+        let said = shown(&refusal.message());
+        let mut message =
+            if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") };
+        if (300..400).contains(&status) {
+            let place = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
+            let place = shown(place);
+            message = format!(
+                "{message}: the server redirects to {place}, and redirects are not followed; write the address \
+                 that answers into `base_url`"
+            );
+        } else if status == 404 {
+            message.push_str("; are `base_url` and `model` right?");
+        }
+        let asked = rate_limit_headers::retry_after(headers, SystemTime::now())
+            .or_else(|| rate_limit_headers::retry_delay(&parsed));
+        Err(HttpFailure { kind, message, may_pass, asked })
+    }
+
+    /// What a recording says to a request; nothing where this run makes one.
+    async fn replayed<R: ReplyReader>(
+        &self,
+        call: &HttpCall<'_>,
+        digest: &str,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &ResponseParser<R::Output>,
+    ) -> Option<Attempt<R::Output>> {
+        let exchange = match self.tape.as_ref()?.answer(digest).await? {
+            Ok(exchange) => exchange,
+            Err(message) => {
+                tracing::debug!(request = %call.id, "{message}");
+                let failure = HttpFailure::lasting(BackendErrorKind::NotRecorded, message);
+                return Some(Attempt::failed(failure, AttemptOutcome::Answered));
+            }
+        };
+        let body = if exchange.is_base64 {
+            base64::engine::general_purpose::STANDARD.decode(&exchange.body).unwrap_or_default()
+        } else {
+            exchange.body.into_bytes()
+        };
+        let result = if (200..300).contains(&exchange.status) {
+            let is_stream = is_event_stream(&exchange.content_type);
+            let streamed = is_stream.then(|| Streamed::new(reader(), Instant::now()));
+            let mut intake = BodyReader::new(streamed, false, usize::MAX);
+            match intake.push(body.into()) {
+                Ok(_) => intake.finish(reader).0,
+                Err(failure) => Err(failure),
+            }
+        } else {
+            self.refused(exchange.status, &HeaderMap::new(), &body, reading)
+        };
+        Some(Attempt { result, first: None, ending: AttemptOutcome::Answered, exhausted: None, taken: None })
+    }
+
+    /// Names a request on a tape: by who asks, what, and where, but neither by the server's address nor by what is secret.
+    fn digest_of(&self, call: &HttpCall<'_>) -> String {
+        let body =
+            recording::public_body(&call.body, &self.config.extra_body, &self.config.public_extra_body);
+        let mut hasher = blake3::Hasher::new();
+        for part in [self.backend_id.as_bytes(), call.url.path().as_bytes(), &body] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    async fn record(&self, call: &HttpCall<'_>, digest: Option<String>, taken: ParsedReply) {
+        let (Some(tape), Some(digest)) = (&self.tape, digest) else { return };
+        let (body, is_base64) = match String::from_utf8(taken.body.into()) {
+            Ok(text) => (recording::without_secrets_of(text, &taken.content_type), false),
+            Err(error) => {
+                // Keys are ASCII, so they are found in the bytes as if these were characters.
+                let text: String = error.as_bytes().iter().map(|byte| char::from(*byte)).collect();
+                let text = redact(&text);
+                let bytes: Vec<u8> =
+                    text.chars().filter_map(|one| u8::try_from(u32::from(one)).ok()).collect();
+                (base64::engine::general_purpose::STANDARD.encode(bytes), true)
+            }
+        };
+        let exchange = Exchange {
+            digest,
+            backend_id: self.backend_id.clone(),
+            path: call.url.path().to_owned(),
+            status: taken.status,
+            content_type: taken.content_type,
+            body,
+            is_base64,
+        };
+        tape.note(exchange).await;
+    }
+}
+
+/// Lets the rest of a stream come whose answer is complete, so that its connection can be used again; a server
+/// that leaves it open loses it.
+fn leave(mut response: reqwest::Response) {
+    tokio::spawn(async move {
+        let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
+        tokio::time::timeout(MAX_DRAIN_TIME, rest).await.ok();
+    });
+}
+
+/// How an answer ended that was none.
+fn ending_of(failure: &HttpFailure) -> AttemptOutcome {
+    if failure.kind == BackendErrorKind::RateLimited {
+        AttemptOutcome::Throttled
+    } else {
+        AttemptOutcome::Answered
+    }
+}
+
+/// How a body is compressed, if it is.
+fn encoding_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CONTENT_ENCODING)?.to_str().ok().filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
+}
+
+fn content_type_of(headers: &HeaderMap) -> &str {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn is_event_stream(content_type: &str) -> bool {
+    content_type.get(..EVENT_STREAM.len()).is_some_and(|start| start.eq_ignore_ascii_case(EVENT_STREAM))
+}

@@ -1,0 +1,399 @@
+//! The way to a model that runs elsewhere: requests out, answers back.
+
+use super::pinned_files::{FileUse, PinnedFiles};
+use super::protocol::{Counts, Done, FromModel, Job, Loaded, ToModel};
+use super::runtime::internal;
+use crate::api::{BackendError, BackendErrorKind};
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// What is told of a model when it is loaded, or why it is not.
+pub type LoadResult = Result<Loaded, String>;
+
+/// Requests that wait for an answer, and the way on which more are sent.
+#[derive(Default)]
+pub struct ModelClient {
+    state: Mutex<ClientState>,
+    /// The files that the model was loaded from.
+    pub files: PinnedFiles,
+}
+
+/// What a link knows.
+#[derive(Default)]
+pub struct ClientState {
+    /// Where messages go; nothing while there is no model, and after it ended.
+    pub outbox: Option<Sender<ToModel>>,
+    /// What the model said when it was loaded first. A reload must give the same.
+    loaded: Option<Box<Loaded>>,
+    /// Who waits for the model to be loaded.
+    pub opening: Option<oneshot::Sender<LoadResult>>,
+    /// Requests without an answer, the oldest first.
+    pub pending: BTreeMap<u64, PendingRequest>,
+    /// Requests that were being worked on when the model crashed. They are sent again one at a time.
+    pub suspects: Vec<u64>,
+    /// Why no request can be answered any more.
+    pub ended: Option<BackendError>,
+    /// What the model counted, and those before it that crashed, as far as they told it with an answer.
+    pub counts: Counts,
+    /// What those before it counted.
+    earlier: Counts,
+    /// The process that it runs in.
+    pub process_id: Option<u32>,
+    /// How often the model crashed.
+    pub crashes: u32,
+    next: u64,
+}
+
+/// A request without an answer.
+pub struct PendingRequest {
+    /// The same again, where a crash would lose it.
+    pub job: Option<Job>,
+    /// Whether the model has begun to work on it.
+    pub has_begun: bool,
+    /// How often the model crashed while it worked on it.
+    pub crashes: u32,
+    reply: oneshot::Sender<Result<Done, BackendError>>,
+}
+
+impl PendingRequest {
+    /// Answers it.
+    pub fn answer(self, done: Result<Done, BackendError>) {
+        let attempts = self.crashes + 1;
+        // Nobody waits any more when the request was given up.
+        let _ = self.reply.send(done.map_err(|error| BackendError { attempts, ..error }));
+    }
+}
+
+impl ModelClient {
+    /// Its state.
+    pub fn state(&self) -> MutexGuard<'_, ClientState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a request and waits for the answer. With `keeps` it can be sent again after a crash.
+    ///
+    /// # Errors
+    /// What the model says, or that it has ended.
+    pub async fn ask(self: &Arc<Self>, job: Job, keeps: bool) -> Result<Done, BackendError> {
+        let (reply, answer) = oneshot::channel();
+        let number = {
+            let mut state = self.state();
+            if let Some(error) = &state.ended {
+                return Err(error.clone());
+            }
+            let number = state.next;
+            state.next += 1;
+            let kept = keeps.then(|| job.clone());
+            state.pending.insert(number, PendingRequest { job: kept, has_begun: false, crashes: 0, reply });
+            if state.suspects.is_empty()
+                && let Some(outbox) = &state.outbox
+            {
+                // Where the model has just ended, whoever looks after it sends the request again.
+                let _ = outbox.send(ToModel::Ask(number, Box::new(job)));
+            }
+            number
+        };
+        let mut waiting = ReplyGuard { link: self, number: Some(number) };
+        let done = answer.await;
+        waiting.number = None;
+        done.map_err(|_| internal("the model has ended; its log says why"))?
+    }
+
+    /// Takes in what the model says.
+    pub fn on_message(&self, message: FromModel) {
+        let mut state = self.state();
+        match message {
+            FromModel::Opened(loaded) => {
+                let is_different = state.loaded.as_ref().is_some_and(|first| *first != loaded);
+                if let Some(opening) = state.opening.take() {
+                    state.loaded = Some(loaded.clone());
+                    let _ = opening.send(Ok(*loaded));
+                } else if is_different {
+                    state.fail_all(model_lost(
+                        "after a crash the model was loaded with other settings than before; perhaps memory is short now",
+                    ));
+                }
+            }
+            FromModel::Refused(reason) => match state.opening.take() {
+                Some(opening) => drop(opening.send(Err(reason))),
+                None => state.fail_all(internal(format!("the model could not be loaded again: {reason}"))),
+            },
+            FromModel::Started(number) | FromModel::Queued(number) => {
+                if let Some(pending) = state.pending.get_mut(&number) {
+                    pending.has_begun = matches!(message, FromModel::Started(_));
+                }
+            }
+            FromModel::Done(number, done, counts) => {
+                state.counts = state.earlier.and(counts);
+                if let Some(pending) = state.remove_request(number) {
+                    pending.answer((*done).map_err(BackendError::from));
+                }
+            }
+        }
+    }
+
+    /// Checks that the files of the model have not changed.
+    ///
+    /// # Errors
+    /// Names the file that changed.
+    pub fn check_files(&self) -> Result<(), String> {
+        // After a reload nothing says which of two files the model has open.
+        let used = if self.state().crashes == 0 { FileUse::Open } else { FileUse::Reload };
+        self.files.check(used)
+    }
+
+    fn cancel(&self, number: u64) {
+        let mut state = self.state();
+        if let Some(outbox) = &state.outbox {
+            let _ = outbox.send(ToModel::Cancel(number));
+        }
+        state.remove_request(number);
+    }
+}
+
+impl ClientState {
+    /// Takes a request out, and sends the next one where it was on trial.
+    fn remove_request(&mut self, number: u64) -> Option<PendingRequest> {
+        let was_on_trial = self.suspects.first() == Some(&number);
+        self.suspects.retain(|suspect| *suspect != number);
+        let pending = self.pending.remove(&number);
+        if was_on_trial {
+            self.send_pending();
+        }
+        pending
+    }
+
+    /// Sends what waits: the first that is suspected to have made the model crash, alone, and when none is
+    /// left all others.
+    pub fn send_pending(&mut self) {
+        let Some(outbox) = &self.outbox else { return };
+        let send = |number: u64, pending: &PendingRequest| {
+            if let Some(job) = &pending.job {
+                // Where the model has just ended, whoever looks after it sends the request again.
+                let _ = outbox.send(ToModel::Ask(number, Box::new(job.clone())));
+            }
+        };
+        match self.suspects.first() {
+            Some(number) => {
+                if let Some(pending) = self.pending.get(number) {
+                    send(*number, pending);
+                }
+            }
+            None => self.pending.iter().for_each(|(number, pending)| send(*number, pending)),
+        }
+    }
+
+    /// Notes that the model crashed: what it was working on is tried once more, alone, and then failed.
+    pub fn on_crash(&mut self, failed: impl Fn() -> BackendError) {
+        self.outbox = None;
+        self.crashes += 1;
+        self.earlier = self.counts;
+        self.suspects.clear();
+        let mut guilty = Vec::new();
+        for (number, pending) in &mut self.pending {
+            if std::mem::take(&mut pending.has_begun) {
+                pending.crashes += 1;
+            }
+            match pending.crashes {
+                0 => {}
+                1 => self.suspects.push(*number),
+                _ => guilty.push(*number),
+            }
+        }
+        for number in guilty {
+            if let Some(mut pending) = self.pending.remove(&number) {
+                pending.crashes -= 1;
+                pending.answer(Err(failed()));
+            }
+        }
+    }
+
+    /// Answers all that waits, and all that comes, with an error.
+    pub fn fail_all(&mut self, error: BackendError) {
+        self.outbox = None;
+        self.suspects.clear();
+        for (_, pending) in std::mem::take(&mut self.pending) {
+            pending.answer(Err(error.clone()));
+        }
+        if let Some(opening) = self.opening.take() {
+            let _ = opening.send(Err(error.message.clone()));
+        }
+        self.ended = Some(error);
+    }
+}
+
+/// The error of every request after a model cannot be used any more.
+pub fn model_lost(message: impl Into<String>) -> BackendError {
+    BackendError::new(BackendErrorKind::ModelLost, message)
+}
+
+/// A request that is given up when nobody waits for it any more.
+struct ReplyGuard<'l> {
+    link: &'l ModelClient,
+    number: Option<u64>,
+}
+
+impl Drop for ReplyGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.link.cancel(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llama_cpp::load_options::Settings;
+    use crate::llama_cpp::model::ModelFacts;
+    use crate::llama_cpp::protocol::{Answer, Task};
+    use crate::llama_cpp::tokenizer::Prompt;
+    use std::sync::mpsc::{Receiver, channel};
+
+    fn asked(inbox: &Receiver<ToModel>) -> Vec<u64> {
+        let number = |message| match message {
+            ToModel::Ask(number, _) => Some(number),
+            _ => None,
+        };
+        inbox.try_iter().filter_map(number).collect()
+    }
+
+    fn done(number: u64) -> FromModel {
+        let answer = Answer::Rolled { logprob: -1.0, token_count: 1 };
+        let done = Done { answer, latency: std::time::Duration::ZERO, first_token: None };
+        FromModel::Done(number, Box::new(Ok(done)), COUNTED)
+    }
+
+    /// What each model of these tests says that it counted, with every answer.
+    const COUNTED: Counts = Counts {
+        evaluated_tokens: 7,
+        reused_tokens: 5,
+        generated_tokens: 3,
+        images: 1,
+        calls: 2,
+        most_requests: 2,
+    };
+
+    /// A model that was started anew counts from nothing; what the one before it had counted is not lost by that.
+    #[test]
+    fn counts_of_a_model_that_crashed_are_kept() {
+        let link = ModelClient::default();
+        let counted = |models: u64| Counts {
+            evaluated_tokens: 7 * models,
+            reused_tokens: 5 * models,
+            generated_tokens: 3 * models,
+            images: models,
+            calls: 2 * models,
+            most_requests: 2,
+        };
+        for models in 1..4 {
+            link.on_message(done(0));
+            link.on_message(done(1));
+            assert_eq!(link.state().counts, counted(models));
+            link.state().on_crash(|| BackendError::new(BackendErrorKind::ModelCrashed, "crashed"));
+            assert_eq!(link.state().counts, counted(models), "before the next one answers");
+        }
+    }
+
+    /// Of three requests two are being worked on when the model crashes, and one of them makes it crash again:
+    /// that one fails, the others are answered.
+    #[tokio::test]
+    async fn only_what_crashes_twice_by_itself_fails() {
+        let link = Arc::new(ModelClient::default());
+        let (outbox, inbox) = channel();
+        link.state().outbox = Some(outbox);
+        let ask = |name: &str| {
+            let (link, job) =
+                (Arc::clone(&link), Job { name: name.to_owned(), task: Task::Roll(Prompt::default()) });
+            tokio::spawn(async move { link.ask(job, true).await })
+        };
+        let mut replies = Vec::new();
+        for name in ["guilty", "beside", "behind"] {
+            replies.push(ask(name));
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(asked(&inbox), [0, 1, 2]);
+        // What only waits when the model crashes is not suspected.
+        link.on_message(FromModel::Started(2));
+        link.on_message(FromModel::Queued(2));
+        link.on_message(FromModel::Started(0));
+        link.on_message(FromModel::Started(1));
+        let failed = || BackendError::new(BackendErrorKind::ModelCrashed, "crashed");
+        let crash = || {
+            let (outbox, inbox) = channel();
+            let mut state = link.state();
+            state.on_crash(failed);
+            state.outbox = Some(outbox);
+            state.send_pending();
+            inbox
+        };
+        let inbox = crash();
+        assert_eq!(asked(&inbox), [0], "the suspects come one at a time");
+        link.on_message(FromModel::Started(0));
+        let inbox = crash();
+        assert_eq!(asked(&inbox), [1]);
+        link.on_message(FromModel::Started(1));
+        link.on_message(done(1));
+        assert_eq!(asked(&inbox), [2], "then what had not begun");
+        link.on_message(done(2));
+        let mut ends = Vec::new();
+        for reply in replies {
+            ends.push(reply.await.expect("no panic").map_err(|error| (error.kind, error.attempts)).err());
+        }
+        assert_eq!(ends, [Some((BackendErrorKind::ModelCrashed, 2)), None, None]);
+        link.state().fail_all(failed());
+        assert!(
+            link.ask(Job { name: "late".to_owned(), task: Task::Roll(Prompt::default()) }, true)
+                .await
+                .is_err()
+        );
+    }
+
+    /// A reload that has to give up layers on the GPU, say, would give other figures than the rest of the run.
+    #[tokio::test]
+    async fn reload_with_other_settings_ends_the_model() {
+        let loaded = |gpu_layers| {
+            let settings = Settings {
+                context_length: 64,
+                slots: 1,
+                threads: 1,
+                call_tokens: 64,
+                call_rows: 64,
+                deterministic: false,
+                gpu_layers,
+                image_tokens: 0,
+            };
+            let (facts, kernels) = (ModelFacts::default(), "CPU".to_owned());
+            FromModel::Opened(Box::new(Loaded { facts, settings, kernels, projector: None }))
+        };
+        let link = ModelClient::default();
+        let (opening, opened) = oneshot::channel();
+        link.state().opening = Some(opening);
+        link.on_message(loaded(8));
+        assert!(opened.await.expect("an answer").is_ok());
+        link.on_message(loaded(8));
+        assert!(link.state().ended.is_none());
+        link.on_message(loaded(4));
+        let ended = link.state().ended.clone().expect("it ended");
+        assert_eq!(ended.kind, BackendErrorKind::ModelLost);
+        assert!(ended.message.contains("other settings than before"), "{}", ended.message);
+    }
+
+    #[tokio::test]
+    async fn what_is_given_up_is_told_to_the_model() {
+        let link = Arc::new(ModelClient::default());
+        let (outbox, inbox) = channel();
+        link.state().outbox = Some(outbox);
+        let job = Job { name: "dropped".to_owned(), task: Task::Roll(Prompt::default()) };
+        {
+            let waiting = link.ask(job, false);
+            tokio::pin!(waiting);
+            assert!(futures::poll!(waiting.as_mut()).is_pending());
+        }
+        assert!(matches!(inbox.try_recv(), Ok(ToModel::Ask(0, _))));
+        assert!(matches!(inbox.try_recv(), Ok(ToModel::Cancel(0))));
+        assert!(link.state().pending.is_empty());
+    }
+}

@@ -1,0 +1,269 @@
+//! The suite that a run has recorded: expanded, and without what is not written down, of which a part may be had again.
+
+use crate::expand::{Environment, expand};
+use crate::node::{Node, NodeValue};
+use crate::overrides;
+use crate::parse::{parse, plain_value};
+use crate::pipeline::{PipelineConfig, load_document};
+use crate::problems::Problems;
+use crate::redacted::{digest_of, is_of_scoring, joined, name_of};
+use gage_core::SECRET_MARK;
+use serde_json::Value;
+use std::fmt;
+
+/// A value that a run has not recorded, that answers are scored by, and that is not to be had again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingVariable {
+    /// Where it stands: `metrics[0].style.params.tone`.
+    pub place: String,
+    /// The variables that it was made of; none where it stood in the suite itself.
+    pub variables: Vec<String>,
+    /// Whether all of them are set, and to something else than when the run was made.
+    pub is_other: bool,
+}
+
+impl fmt::Display for MissingVariable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MissingVariable { place, variables, is_other } = self;
+        let names = variables.join(" and ");
+        let (is, has) = if variables.len() == 1 { ("is", "holds") } else { ("are", "hold") };
+        match (variables.is_empty(), is_other) {
+            (true, _) => write!(
+                formatter,
+                "the value of `{place}` is a secret that stood in the suite itself, and was not recorded"
+            ),
+            (false, true) => write!(
+                formatter,
+                "`{place}` is made of {names}, which {has} something else than when the run was made: set it to what it was then"
+            ),
+            (false, false) => write!(
+                formatter,
+                "`{place}` is made of {names}, which was not recorded, for it is a secret, and {is} not set: set it to what it \
+                 was when the run was made, or to the default that the suite gave it"
+            ),
+        }
+    }
+}
+
+/// A suite that a run has recorded.
+pub struct RecordedConfig {
+    /// The suite, where this program can read it.
+    pub config: Option<PipelineConfig>,
+    /// What is wrong with it.
+    pub problems: Problems,
+    /// Values without which its answers cannot be scored as they were.
+    pub missing: Vec<MissingVariable>,
+}
+
+/// Reads the suite that a run has recorded, so that its answers can be scored again. Values that were not written down are
+/// taken from the variables that they came from, where the digest in `withheld` agrees; whatever asks models stays without
+/// them.
+pub fn load_recorded_to_score(
+    name: &str,
+    document: &Value,
+    withheld: Option<&Value>,
+    overrides: &[String],
+    environment: &Environment<'_>,
+) -> RecordedConfig {
+    let mut problems = Problems::default();
+    let number = problems.sources.add(name, format!("{document:#}"));
+    let Some(mut root) = parse(number, None, &mut problems) else {
+        return RecordedConfig { config: None, problems, missing: Vec::new() };
+    };
+    keep_references(&mut root);
+    // What is replaced need not be had.
+    for text in overrides {
+        overrides::apply(&mut root, text, environment, &mut problems);
+    }
+    let mut missing = Vec::new();
+    let found = FoundVariable { document, withheld: withheld.unwrap_or(&Value::Null), environment };
+    found.restore(&mut root, &mut Vec::new(), &mut missing);
+    let config = load_document(root, &[], environment, false, &mut problems);
+    RecordedConfig { config, problems, missing }
+}
+
+/// The same for whoever only looks at it: nothing is taken from variables. None where this program cannot read it.
+pub fn load_recorded(document: &Value) -> Option<PipelineConfig> {
+    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+    let RecordedConfig { config, problems, .. } =
+        load_recorded_to_score("the suite of the run", document, None, &[], &environment);
+    config.filter(|_| document.is_object() && !problems.has_errors())
+}
+
+/// Notes that texts with `${…}` were written so: they name what was not recorded, and may be written down once more.
+fn keep_references(node: &mut Node) {
+    let written = |node: &Node| node.as_text().filter(|text| text.contains("${")).map(str::to_owned);
+    match &mut node.value {
+        NodeValue::List(items) => {
+            for item in items {
+                item.written = written(item);
+                keep_references(item);
+            }
+        }
+        NodeValue::Map(entries) => {
+            for entry in entries {
+                entry.written = written(&entry.node);
+                keep_references(&mut entry.node);
+            }
+        }
+        _ => {}
+    }
+}
+
+struct FoundVariable<'r> {
+    document: &'r Value,
+    withheld: &'r Value,
+    environment: &'r Environment<'r>,
+}
+
+impl FoundVariable<'_> {
+    fn restore(&self, node: &mut Node, path: &mut Vec<String>, missing: &mut Vec<MissingVariable>) {
+        let place = joined(path);
+        let is_lost = node.as_text().is_some_and(|text| text.contains("${") || text.contains(SECRET_MARK));
+        if let Some(digest) = self.withheld.get(&place).and_then(Value::as_str).filter(|_| is_lost)
+            && is_of_scoring(path, |step| self.kind_of(step))
+        {
+            match self.value_of(node, &place, digest) {
+                Ok(value) => node.value = value,
+                Err(one) => missing.push(one),
+            }
+            return;
+        }
+        match &mut node.value {
+            // Where nothing is asked, any address is as good as one that is not recorded.
+            NodeValue::Text(text) if is_lost_address(path, text) => *text = NO_ADDRESS.to_owned(),
+            NodeValue::List(items) => {
+                for (number, item) in items.iter_mut().enumerate() {
+                    path.push(name_of(path, &item.to_json(), number));
+                    self.restore(item, path, missing);
+                    path.pop();
+                }
+            }
+            NodeValue::Map(entries) => {
+                for entry in entries {
+                    path.push(entry.key.clone());
+                    self.restore(&mut entry.node, path, missing);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a step is called, by its path: `custom.steps[0]`, or `tasks.a.steps[0]`.
+    fn kind_of(&self, path: &[String]) -> Option<String> {
+        let mut value = self.document;
+        for (depth, segment) in path.iter().enumerate() {
+            value = match value {
+                Value::Array(items) => {
+                    let mut named = items.iter().enumerate();
+                    named.find(|(number, item)| name_of(&path[..depth], item, *number) == *segment)?.1
+                }
+                other => other.get(segment)?,
+            };
+        }
+        value["step"].as_str().map(str::to_owned)
+    }
+
+    /// The value that a recorded text stands for.
+    fn value_of(&self, node: &Node, place: &str, digest: &str) -> Result<NodeValue, MissingVariable> {
+        let written = node.as_text().unwrap_or_default();
+        let mut variables: Vec<String> = references(written);
+        // What a RunConfig set itself stood in a suite.
+        if variables.iter().any(|name| name.starts_with("runtime.")) {
+            variables.clear();
+        }
+        let is_set = |name: &String| (self.environment.variable)(name).is_some_and(|value| !value.is_empty());
+        let is_other = !variables.is_empty() && variables.iter().all(is_set);
+        let lacking = || MissingVariable { place: place.to_owned(), variables: variables.clone(), is_other };
+        let text = expand(written, self.environment).map_err(|_| lacking())?.into_owned();
+        let candidates = [NodeValue::Text(text.clone()), plain_value(&text)];
+        let agrees =
+            |value: &NodeValue| digest_of(place, &Node::new(value.clone(), node.span).to_json()) == digest;
+        candidates.into_iter().find(agrees).ok_or_else(lacking)
+    }
+}
+
+/// An address that leads nowhere.
+const NO_ADDRESS: &str = "http://not-recorded.invalid";
+
+/// Whether a text stands where an address must, and is one of which too much is not recorded.
+fn is_lost_address(path: &[String], text: &str) -> bool {
+    let is_backend =
+        path.first().is_some_and(|section| ["backends", "role_adapters"].contains(&section.as_str()));
+    let is_address = path.last().is_some_and(|key| ["base_url", "proxy"].contains(&key.as_str()));
+    is_backend && is_address && (text.contains("${") || text.contains(SECRET_MARK))
+}
+
+/// The names of the variables in a text, each once.
+fn references(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in text.split("${").skip(1).filter_map(|rest| rest.split([':', '}']).next()) {
+        if !name.is_empty() && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::load;
+    use crate::redacted::withheld_json;
+
+    const SUITE: &str = r#"
+api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets: [{dataset_id: d, loader: jsonl, params: {path: d.jsonl}}]
+backends: [{backend_id: m, type: openai_http, config: {base_url: "http://h", model: m, extra_body: {token: literal-1}}}]
+role_adapters: [{adapter_id: dut, role_type: dut_model, backend_id: m}]
+metrics:
+  - {regex_match: {pattern: "a ${STYLE_KEY}"}}
+  - exact_match: {limit: "x"}
+custom: {steps: [{step: inference}, {step: auto_eval}]}
+"#;
+
+    fn environment(variable: &dyn Fn(&str) -> Option<String>) -> Environment<'_> {
+        Environment { variable, config_dir: ".".to_owned() }
+    }
+
+    #[test]
+    fn a_value_that_is_not_recorded_comes_from_its_variable_where_that_agrees() {
+        let set = |_: &str| Some("short".to_owned());
+        let (config, problems) = load("x", SUITE, &[], &environment(&set));
+        assert!(!problems.has_errors(), "{}", problems.render(false));
+        let config = config.unwrap();
+        let withheld = withheld_json(&config.withheld);
+        assert_eq!(config.document["metrics"][0]["regex_match"]["pattern"], "a ${STYLE_KEY}");
+        let places: Vec<&String> = withheld.as_object().unwrap().keys().collect();
+        assert_eq!(places, ["backends.m.config.extra_body.token", "metrics[0].regex_match.pattern"]);
+
+        let again = |value: Option<&str>, document: &Value| {
+            let variable = |_: &str| value.map(str::to_owned);
+            load_recorded_to_score("x", document, Some(&withheld), &[], &environment(&variable))
+        };
+        let found = again(Some("short"), &config.document);
+        assert_eq!(found.missing, []);
+        let read = found.config.unwrap();
+        assert_eq!(read.metrics[0].params.to_json()["pattern"], "a short");
+        assert_eq!(
+            (&read.document, withheld_json(&read.withheld).as_object().unwrap().len()),
+            (&config.document, 1)
+        );
+        for (value, is_other, part) in [(None, false, "is not set"), (Some("long"), true, "something else")] {
+            let found = again(value, &config.document);
+            let [missing] = found.missing.as_slice() else { panic!("{:?}", found.missing) };
+            assert_eq!(
+                (missing.variables.as_slice(), missing.is_other),
+                (["STYLE_KEY".to_owned()].as_slice(), is_other)
+            );
+            assert!(missing.to_string().contains(part), "{missing}");
+        }
+        let mut literal = config.document.clone();
+        literal["metrics"][0]["regex_match"]["pattern"] = "(secret)".into();
+        let missing = again(Some("short"), &literal).missing;
+        assert!(missing[0].to_string().contains("stood in the suite itself"), "{missing:?}");
+        assert_eq!(load_recorded(&config.document).unwrap().document, config.document);
+    }
+}

@@ -1,0 +1,253 @@
+//! Makes the values of secrets known to the process, as a document is read: see [`gage_core::keep_secret`].
+
+use super::addresses::secrets_in;
+use super::context::{SecretContext, granted_names};
+use super::{SECRET, is_plain, is_secret_name, literals, names_secret};
+use crate::expand::closing_brace;
+use crate::node::{Node, NodeValue};
+use crate::problems::Problems;
+use gage_core::{register_public_name, register_public_word, register_secret};
+use std::collections::BTreeSet;
+
+/// What a document says of a value by the keys above it.
+#[derive(Clone, Copy)]
+struct SecretPosition<'k> {
+    /// The nearest of them.
+    key: &'k str,
+    /// Whether it is never written down.
+    is_secret: bool,
+    /// Whether it is a mapping of headers, whose names say which are secret; all stay out of what is shown of a document.
+    is_headers: bool,
+    /// Whether the value is looked for wherever it occurs.
+    is_known: bool,
+}
+
+/// Notes every secret of a document, whether its variables were replaced or not, and where they stand.
+pub(crate) fn note(root: &Node, problems: &mut Problems) {
+    let place = SecretPosition { key: "", is_secret: false, is_headers: false, is_known: false };
+    let granted = granted_names(root);
+    granted.iter().for_each(|name| register_public_name(name));
+    let mut notes =
+        SecretRegistration { path: Vec::new(), granted: &granted, ordinary: String::new(), problems };
+    notes.walk(root, root.written.as_deref(), place);
+    register_public_word(&notes.ordinary);
+}
+
+struct SecretRegistration<'p> {
+    /// The keys above what is looked at.
+    path: Vec<&'p str>,
+    /// Names of variables, which are no secrets.
+    granted: &'p BTreeSet<String>,
+    /// All names and texts that are no secrets.
+    ordinary: String,
+    problems: &'p mut Problems,
+}
+
+impl<'p> SecretRegistration<'p> {
+    fn walk(&mut self, node: &'p Node, written: Option<&str>, place: SecretPosition<'_>) {
+        match &node.value {
+            NodeValue::Map(entries) => {
+                let beside = SecretContext::new(entries, &self.path);
+                for entry in entries {
+                    let key = entry.key.as_str();
+                    let is_own = beside.is_secret(entry);
+                    self.ordinary.push_str(key);
+                    self.ordinary.push(' ');
+                    let is_headers = matches!(key.to_lowercase().as_str(), "headers" | "extra_headers");
+                    // A header is found elsewhere only where its own name says that it is secret: `application/json` is none.
+                    let is_known = !is_headers && (is_own || place.is_known && !place.is_headers);
+                    let is_secret = place.is_secret || is_own;
+                    let below = SecretPosition { key, is_secret, is_headers, is_known };
+                    self.path.push(key);
+                    self.walk(&entry.node, entry.written.as_deref(), below);
+                    self.path.pop();
+                }
+            }
+            NodeValue::List(items) => {
+                self.path.push("");
+                for item in items {
+                    self.walk(item, item.written.as_deref(), place);
+                }
+                self.path.pop();
+            }
+            NodeValue::Null | NodeValue::Bool(_) => {}
+            NodeValue::Int(_) | NodeValue::Float(_) => {
+                if let Some(text) = node.plain.as_deref().filter(|_| place.is_secret) {
+                    if place.is_known {
+                        register_secret(text);
+                    }
+                    self.problems.hide(node.span, text, true);
+                }
+            }
+            NodeValue::Text(text) if self.granted.contains(text) => {}
+            NodeValue::Text(text) => {
+                if !place.is_secret
+                    && !names_secret(written.unwrap_or(text))
+                    && secrets_in(place.key, text).is_empty()
+                {
+                    self.ordinary.push_str(text);
+                    self.ordinary.push(' ');
+                }
+                note_text(node, text, written, place, self.problems);
+            }
+        }
+    }
+}
+
+fn note_text(
+    node: &Node,
+    text: &str,
+    written: Option<&str>,
+    place: SecretPosition<'_>,
+    problems: &mut Problems,
+) {
+    // What a parameter of a RunConfig is, is known when it was put there.
+    if text.is_empty() || text.contains(SECRET) || text.contains('\u{1}') {
+        return;
+    }
+    let is_named = written.is_some_and(names_secret);
+    if place.is_secret || is_named {
+        problems.hide(node.span, text, place.is_secret);
+    }
+    let is_bearer = place.is_secret
+        && ["bearer ", "basic ", "token "]
+            .iter()
+            .any(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    if place.is_known || is_bearer {
+        literals(text).into_iter().for_each(register_secret);
+    }
+    note_defaults(text);
+    for place in secrets_in(place.key, text) {
+        let secret = &text[place];
+        problems.hide(node.span, secret, false);
+        if secret.contains("${") {
+            literals(secret).into_iter().for_each(register_secret);
+            continue;
+        }
+        register_secret(secret);
+        register_secret(&unescaped(secret));
+        if let Some((_, password)) = secret.split_once(':') {
+            problems.hide(node.span, password, false);
+            register_secret(password);
+            register_secret(&unescaped(password));
+        }
+    }
+}
+
+/// Notes what a variable stands for, where its name says that it is secret. Numbers and truth values are none then: what
+/// `${MAX_KEYS}` sets must be seen.
+pub(crate) fn note_variable(name: &str, value: &str) {
+    if is_secret_name(name) && !is_plain(value) && !value.contains('\u{1}') {
+        register_secret(value);
+    }
+}
+
+/// Notes the users and the secret parameters of the addresses with a scheme in a text from elsewhere: an argument, a variable.
+pub fn keep_addresses(text: &str) {
+    // `model=name:tag@revision` is no address.
+    for place in secrets_in("model", text) {
+        register_secret(&text[place.clone()]);
+        if let Some((_, password)) = text[place].split_once(':') {
+            register_secret(password);
+            register_secret(&unescaped(password));
+        }
+    }
+}
+
+/// Notes the defaults of variables that are not replaced yet and whose names say that they are secret.
+fn note_defaults(text: &str) {
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let inner = &rest[start + 2..];
+        let Some(length) = closing_brace(inner) else { return };
+        if let Some((name, default)) = inner[..length].split_once(":-") {
+            match is_secret_name(name) && !is_plain(default) {
+                true => literals(default).into_iter().for_each(register_secret),
+                false => note_defaults(default),
+            }
+        }
+        rest = &inner[length + 1..];
+    }
+}
+
+/// A part of an address without its `%XX`.
+fn unescaped(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while let Some(byte) = bytes.get(at) {
+        let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(meant) => {
+                out.push(meant);
+                at += 3;
+            }
+            None => {
+                out.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{Environment, parse_document};
+    use gage_core::redact;
+
+    #[test]
+    fn what_a_document_holds_under_names_of_secrets_is_known_and_ordinary_values_are_not() {
+        let variable = |name: &str| match name {
+            "NOTED_TOKEN" => Some("of-a-variable-1".to_owned()),
+            "NOTED_KEY" => Some("123456789".to_owned()),
+            "PATIENCE" => Some("innocent-value-1".to_owned()),
+            "HIDDEN" => Some("hidden-value-1".to_owned()),
+            _ => None,
+        };
+        let text = r#"
+api_key: literal-value-1
+other: {token: "quoted\u00e9value-1", password: 987654321}
+block:
+  private_key: |
+    first-line-1
+    second-line-1
+headers: {X-Kind: ordinary-kind-1, Authorization: Bearer bearer-value-1, X-Api-Key: '${HIDDEN}'}
+url: http://me:pass%2Cword-1@host/v1?access_token=parameter-1
+proxy: you:no-scheme-1@host
+user: a/${NOTED_TOKEN}/b
+limit: ${NOTED_KEY}
+patience: ${PATIENCE}
+max_tokens: 123456789
+anchored: &a anchored-value-1
+secret: *a
+"#;
+        for expanded in [true, false] {
+            let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
+            let mut problems = Problems::default();
+            let root = parse_document("x", text, expanded.then_some(&environment), &mut problems);
+            assert!(root.is_some() && !problems.has_errors(), "{}", problems.render(false));
+        }
+        for secret in [
+            "literal-value-1",
+            "quotedévalue-1",
+            "987654321",
+            "first-line-1",
+            "second-line-1",
+            "bearer-value-1",
+            "hidden-value-1",
+            "pass,word-1",
+            "pass%2Cword-1",
+            "me:pass%2Cword-1",
+            "parameter-1",
+            "no-scheme-1",
+            "of-a-variable-1",
+            "anchored-value-1",
+        ] {
+            assert_eq!(redact(secret), SECRET, "{secret}");
+        }
+        for ordinary in ["ordinary-kind-1", "innocent-value-1", "123456789", "host"] {
+            assert_eq!(redact(ordinary), ordinary);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How a Sample, its parts, and what a model says are written as JSON: each names its members once, for a text,
+//! for a value, and for paths that lead to one of them.
+
+use crate::Object;
+use crate::content::{ContentPart, Message};
+use crate::output::{ContinuationScore, FinishReason, RollingScore, Usage};
+use crate::sample::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+/// Something that is written as a JSON object.
+pub(crate) trait JsonMembers {
+    /// Its known members that hold something, in the order in which they are written.
+    fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)>;
+    /// Those that are not known, which come last.
+    fn extra(&self) -> &Object;
+}
+
+/// What a known member holds.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Member<'s> {
+    Text(&'s str),
+    Value(&'s Value),
+    Object(&'s Object),
+    Values(&'s [Value]),
+    Media(MediaMember<'s>),
+    Parts(&'s [ContentPart]),
+    Messages(&'s [Message]),
+    Conversations(&'s [Vec<Message>]),
+    Options(&'s [ChoiceOption]),
+    References(&'s [Reference]),
+    Examples(&'s [FewShotExample]),
+    Sandbox(&'s SandboxSpec),
+    Finish(FinishReason),
+    Usage(Usage),
+    Continuations(&'s [ContinuationScore]),
+    Rolling(RollingScore),
+}
+
+/// Where media lie, and what is said about them beside it.
+#[derive(Serialize)]
+pub(crate) struct MediaMember<'s> {
+    pub(crate) url: &'s str,
+    #[serde(flatten)]
+    pub(crate) options: &'s Object,
+}
+
+/// Writes an object. A member that is known is not written a second time, whatever is among the others.
+pub(crate) fn write<S: Serializer>(written: &impl JsonMembers, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    for (key, member) in written.members() {
+        map.serialize_entry(key, &member)?;
+    }
+    let is_known = |key: &str| written.members().any(|(known, _)| known == key);
+    for (key, value) in written.extra().iter().filter(|(key, _)| !is_known(key)) {
+        map.serialize_entry(key, value)?;
+    }
+    map.end()
+}
+
+/// Has types that name their members be written so.
+macro_rules! serialize {
+    ($($type:ty),+ $(,)?) => {
+        $(impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::json_encode::write(self, serializer)
+            }
+        })+
+    };
+}
+
+pub(crate) use serialize;
+
+/// A member that is always there.
+pub(crate) fn always<'s>(key: &'static str, member: Member<'s>) -> Option<(&'static str, Member<'s>)> {
+    Some((key, member))
+}
+
+pub(crate) fn text<'s>(key: &'static str, text: Option<&'s str>) -> Option<(&'static str, Member<'s>)> {
+    Some((key, Member::Text(text?)))
+}
+
+pub(crate) fn value<'s>(key: &'static str, value: Option<&'s Value>) -> Option<(&'static str, Member<'s>)> {
+    Some((key, Member::Value(value?)))
+}
+
+pub(crate) fn object<'s>(key: &'static str, object: &'s Object) -> Option<(&'static str, Member<'s>)> {
+    (!object.is_empty()).then_some((key, Member::Object(object)))
+}
+
+/// A list that is left out where it is empty.
+pub(crate) fn list<'s, T>(
+    key: &'static str,
+    items: &'s [T],
+    member: fn(&'s [T]) -> Member<'s>,
+) -> Option<(&'static str, Member<'s>)> {
+    (!items.is_empty()).then(|| (key, member(items)))
+}

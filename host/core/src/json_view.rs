@@ -1,0 +1,304 @@
+//! What paths lead into: JSON, or a Sample or a model's output, which are not written as JSON for their sake.
+
+use crate::json_encode::{JsonMembers, Member};
+use crate::{ModelOutput, Sample};
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A document that paths are resolved in.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum JsonView<'a> {
+    /// JSON.
+    Json(&'a Value),
+    /// A Sample, which is seen as the JSON that it is written as.
+    Sample(&'a Sample),
+    /// What a model said, seen in the same way.
+    Output(&'a ModelOutput),
+}
+
+impl<'a> From<&'a Value> for JsonView<'a> {
+    fn from(value: &'a Value) -> JsonView<'a> {
+        JsonView::Json(value)
+    }
+}
+
+impl<'a> JsonView<'a> {
+    /// Whether there is nothing.
+    pub fn is_null(self) -> bool {
+        matches!(self, JsonView::Json(Value::Null))
+    }
+
+    /// The whole of it.
+    pub fn value(self) -> Cow<'a, Value> {
+        match self {
+            JsonView::Json(value) => Cow::Borrowed(value),
+            JsonView::Sample(sample) => Cow::Owned(sample.to_value()),
+            JsonView::Output(output) => Cow::Owned(output.to_value()),
+        }
+    }
+
+    /// One of its members.
+    pub fn get(self, key: &str) -> Option<Cow<'a, Value>> {
+        self.walk(&[key])
+    }
+
+    /// What steps lead to, one after the other; `None` where one leads nowhere.
+    pub(crate) fn walk<S: PathStep>(self, steps: &[S]) -> Option<Cow<'a, Value>> {
+        let Some((first, rest)) = steps.split_first() else { return Some(self.value()) };
+        match self {
+            JsonView::Json(value) => walk(value, steps).map(Cow::Borrowed),
+            JsonView::Sample(sample) => walk_members(sample, first.key(), rest),
+            JsonView::Output(output) => walk_members(output, first.key(), rest),
+        }
+    }
+}
+
+fn walk_members<'a, S: PathStep>(
+    written: &'a impl JsonMembers,
+    key: &str,
+    rest: &[S],
+) -> Option<Cow<'a, Value>> {
+    let known = written.members().find(|(name, _)| *name == key);
+    match (known.map(|(_, member)| member), rest.split_first()) {
+        (None, _) => walk(written.extra().get(key)?, rest).map(Cow::Borrowed),
+        (Some(Member::Value(value)), _) => walk(value, rest).map(Cow::Borrowed),
+        (Some(Member::Object(object)), Some((next, rest))) => {
+            walk(object.get(next.key())?, rest).map(Cow::Borrowed)
+        }
+        (Some(Member::Values(items)), Some((next, rest))) => {
+            walk(items.get(next.index()?)?, rest).map(Cow::Borrowed)
+        }
+        // Whatever is not JSON yet is written, and little of it.
+        (Some(member), _) => taken(serde_json::to_value(member).ok()?, rest).map(Cow::Owned),
+    }
+}
+
+/// A step of a path.
+pub(crate) trait PathStep {
+    /// The key of an object.
+    fn key(&self) -> &str;
+    /// The place in a list.
+    fn index(&self) -> Option<usize>;
+}
+
+impl PathStep for &str {
+    fn key(&self) -> &str {
+        self
+    }
+
+    fn index(&self) -> Option<usize> {
+        None
+    }
+}
+
+fn walk<'a, S: PathStep>(document: &'a Value, steps: &[S]) -> Option<&'a Value> {
+    steps.iter().try_fold(document, |value, step| match value {
+        Value::Object(object) => object.get(step.key()),
+        Value::Array(items) => items.get(step.index()?),
+        _ => None,
+    })
+}
+
+/// The same in a value that goes with it.
+fn taken<S: PathStep>(document: Value, steps: &[S]) -> Option<Value> {
+    steps.iter().try_fold(document, |value, step| match value {
+        Value::Object(mut object) => object.swap_remove(step.key()),
+        Value::Array(mut items) => {
+            let index = step.index().filter(|index| *index < items.len())?;
+            Some(items.swap_remove(index))
+        }
+        _ => None,
+    })
+}
+
+/// A Sample on its way through a run: as it was read, or as the JSON of an earlier record. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum SampleView {
+    /// As it was read.
+    Read(Arc<Sample>),
+    /// As it was recorded, or changed since it was read.
+    Json(Arc<Value>),
+}
+
+impl SampleView {
+    /// For paths.
+    pub fn document(&self) -> JsonView<'_> {
+        match self {
+            SampleView::Read(sample) => JsonView::Sample(sample),
+            SampleView::Json(value) => JsonView::Json(value),
+        }
+    }
+
+    /// As JSON, which is made where it is not there yet.
+    pub fn value(&self) -> Cow<'_, Value> {
+        self.document().value()
+    }
+
+    /// Changes it as JSON.
+    pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
+        let mut value = match self {
+            SampleView::Read(sample) => Arc::new(sample.to_value()),
+            SampleView::Json(value) => std::mem::take(value),
+        };
+        change(Arc::make_mut(&mut value));
+        *self = SampleView::Json(value);
+    }
+
+    /// A member of what it says about its own scoring.
+    pub fn eval_config(&self, key: &str) -> Option<&Value> {
+        match self {
+            SampleView::Read(sample) => sample.eval_config.get(key),
+            SampleView::Json(value) => value.get("eval_config")?.get(key),
+        }
+    }
+
+    /// A member of what is known of its dataset.
+    pub fn dataset_metadata(&self, key: &str) -> Option<&Value> {
+        match self {
+            SampleView::Read(sample) => sample.dataset_metadata.get(key),
+            SampleView::Json(value) => value.get("_dataset_metadata")?.get(key),
+        }
+    }
+}
+
+/// What a model said about a sample, on its way through a run; null where it said nothing.
+#[derive(Clone, Debug)]
+pub enum OutputView {
+    /// As it was read.
+    Read(Box<ModelOutput>),
+    /// As it was recorded, or changed since it was read.
+    Json(Value),
+}
+
+impl Default for OutputView {
+    fn default() -> OutputView {
+        OutputView::Json(Value::Null)
+    }
+}
+
+impl OutputView {
+    /// For paths.
+    pub fn document(&self) -> JsonView<'_> {
+        match self {
+            OutputView::Read(output) => JsonView::Output(output),
+            OutputView::Json(value) => JsonView::Json(value),
+        }
+    }
+
+    /// Changes it as JSON.
+    pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
+        let mut value = match std::mem::take(self) {
+            OutputView::Read(output) => output.to_value(),
+            OutputView::Json(value) => value,
+        };
+        change(&mut value);
+        *self = OutputView::Json(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ContinuationScore, EvalContext, FieldPath, Usage};
+    use serde_json::json;
+
+    #[test]
+    fn paths_lead_to_the_same_in_a_sample_as_in_its_json() {
+        let value = json!({
+            "schema_version": "v1", "id": "q", "label": "one", "messages": [{"role": "user", "content": "what?"}],
+            "references": [{"answer": "one", "meta": {"by": "A"}}, {"answer": ["two", {"type": "image_url", "image_url": {"url": "u", "detail": "low"}}]}],
+            "options": [{"id": "A", "content": "yes", "more": 1}, {"id": "B", "content": "one"}], "metadata": {"a": {"b": [1, null]}},
+            "choices": [{"x": 1}], "tool_choice": {"type": "auto"}, "few_shot_examples": [{"messages": [{"role": "user", "content": "m"}], "references": [{"answer": "l"}], "label": "l"}],
+            "golden_trajectories": [[{"role": "user", "content": "hi"}]], "sandbox": {"image": "i", "env": {"K": "v"}},
+            "own": {"z": [true]}, "task_type": "qa",
+        });
+        let sample = Sample::from_value(value).expect("a sample");
+        let written = sample.to_value();
+        for text in [
+            "sample",
+            "label",
+            "label.0",
+            "nothing",
+            "references",
+            "references.0",
+            "references.1.answer.1.image_url.url",
+            "references.2",
+            "references.x",
+            "references.0.meta.by",
+            "options.0.more",
+            "options.1.content",
+            "metadata",
+            "metadata.a.b.0",
+            "metadata.a.b.1",
+            "metadata.a.b.2",
+            "choices",
+            "choices.0.x",
+            "choices.7",
+            "tool_choice.type",
+            "few_shot_examples.0.label",
+            "golden_trajectories.0.0.content.0.text",
+            "sandbox.env.K",
+            "own",
+            "own.z.0",
+            "messages.0.role",
+            "eval_config",
+            "extra",
+        ] {
+            let roots = |sample| EvalContext {
+                sample,
+                model_output: (&Value::Null).into(),
+                judge_output: &Value::Null,
+                support_output: &Value::Null,
+            };
+            let path = FieldPath::new(text);
+            let (typed, plain) = (roots(JsonView::Sample(&sample)), roots(JsonView::Json(&written)));
+            assert_eq!(path.resolve(typed), path.resolve(plain), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_lead_to_the_same_in_an_output_as_in_its_json() {
+        let score = |id: &str, logprob| ContinuationScore {
+            id: id.to_owned(),
+            logprob,
+            token_count: 1,
+            byte_count: 2,
+            is_greedy: false,
+        };
+        let usage = Some(Usage { prompt_tokens: 3, completion_tokens: 0 });
+        let mut output = ModelOutput::chosen(vec![score("A", -1.5), score("B", -0.25)], usage);
+        // A component may say so, and what the host knows counts.
+        output.extra.insert("answer".to_owned(), "other".into());
+        output.extra.insert("reasoning".to_owned(), json!({"steps": ["x"]}));
+        let written = output.to_value();
+        let expected = r#"{"answer":"B","answer_normalized":"B","finish_reason":"scored","usage":{"prompt_tokens":3,"completion_tokens":0},"continuations":[{"id":"A","logprob":-1.5,"token_count":1,"byte_count":2,"is_greedy":false},{"id":"B","logprob":-0.25,"token_count":1,"byte_count":2,"is_greedy":false}],"reasoning":{"steps":["x"]}}"#;
+        assert_eq!(serde_json::to_string(&output).expect("JSON"), expected);
+        assert_eq!(written.to_string(), expected);
+        let nothing = &Value::Null;
+        let roots = |model_output| EvalContext {
+            sample: nothing.into(),
+            model_output,
+            judge_output: nothing,
+            support_output: nothing,
+        };
+        for text in [
+            "model_output",
+            "model_output.answer",
+            "model_output.answer.0",
+            "model_output.finish_reason",
+            "model_output.usage.prompt_tokens",
+            "model_output.continuations.1.logprob",
+            "model_output.continuations.2",
+            "model_output.rolling",
+            "model_output.reasoning.steps.0",
+            "model_output.extra",
+        ] {
+            let path = FieldPath::new(text);
+            let typed = path.resolve(roots(JsonView::Output(&output)));
+            assert_eq!(typed, path.resolve(roots(JsonView::Json(&written))), "{text}");
+        }
+    }
+}

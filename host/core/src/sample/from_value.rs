@@ -1,0 +1,277 @@
+//! Reads and validates a Sample, in one pass over the members of each object.
+
+use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType, checks, label};
+use crate::content::{ContentPart, Message, read_tool};
+use crate::fields::FieldError;
+use crate::json_decode::FieldReader;
+use crate::schema::SCHEMA_VERSION;
+use crate::{LazyObject, Object};
+use serde_json::Value;
+
+/// What a few-shot example may not hold: examples of its own, what a run writes, what a whole
+/// sample is set up with, and flags that would speak of another prompt.
+pub(super) const NOT_IN_FEW_SHOT: [&str; 19] = [
+    "few_shot_examples",
+    "predict_result",
+    "eval_result",
+    "raw_assets",
+    "sandbox",
+    "golden_trajectories",
+    "eval_config",
+    "inputs",
+    "chat_template_mode",
+    "rendered_by",
+    "template_source",
+    "cache_suffix",
+    "_tokenizer_path",
+    "_media_meta",
+    "_dataset_id",
+    "_dataset_metadata",
+    "model_output",
+    "judge_output",
+    "support_output",
+];
+
+/// The two lists that must be there, even if they are empty.
+const REQUIRED: [&str; 2] = ["messages", "references"];
+
+pub(super) fn sample(value: Value, problems: &mut Vec<FieldError>) -> Option<Sample> {
+    let mut reading = FieldReader::document(problems);
+    let members = reading.members(value)?;
+    require(&members, &mut reading);
+    let mut sample = nothing();
+    let mut label = Value::Null;
+    let mut schema_version = Value::Null;
+    for (key, value) in members {
+        let mut reading = reading.key(&key);
+        match key.as_str() {
+            "schema_version" => schema_version = value,
+            "id" => sample.id = read_id(value, &mut reading),
+            "task_type" => sample.task_type = reading.string(value).map(|name| TaskType::from_name(&name)),
+            "messages" => sample.messages = reading.items(value, Message::read),
+            "options" => sample.options = read_options(value, &mut reading),
+            "references" => sample.references = reading.items(value, read_reference),
+            "label" => label = value,
+            "few_shot_examples" => sample.few_shot_examples = reading.items(value, read_few_shot),
+            "golden_trajectories" => sample.golden_trajectories = reading.items(value, read_trajectory),
+            "sandbox" => sample.sandbox = read_sandbox(value, &mut reading).map(Box::new),
+            "metadata" => sample.metadata = reading.object(value),
+            "data_tag" => sample.data_tag = checks::tags(reading.object(value), &mut reading).into(),
+            "raw_assets" => sample.raw_assets = reading.object(value).into(),
+            "tools" => sample.tools = reading.items(value, read_tool),
+            "tool_choice" => sample.tool_choice = checks::tool_choice(value, &mut reading),
+            "sampling_params" => sample.sampling_params = reading.object(value).into(),
+            "generation_params" => sample.generation_params = reading.object(value).into(),
+            "eval_config" => sample.eval_config = reading.object(value).into(),
+            "unconditioned_input" => {
+                sample.unconditioned_input = checks::unconditioned_input(value, &mut reading);
+            }
+            "predict_result" => sample.predict_result = reading.list(value),
+            "eval_result" => sample.eval_result = reading.object(value).into(),
+            "choices" => sample.choices = reading.list(value),
+            "inputs" => sample.inputs = checks::inputs(reading.object(value), &mut reading).into(),
+            "_dataset_id" => sample.dataset_id = reading.string(value),
+            "_dataset_metadata" => sample.dataset_metadata = reading.object(value),
+            "chat_template_mode" => sample.chat_template_mode = reading.string(value),
+            "rendered_by" => sample.rendered_by = reading.string(value),
+            "template_source" => sample.template_source = reading.string(value),
+            "cache_suffix" => sample.cache_suffix = reading.string(value),
+            "_tokenizer_path" => sample.tokenizer_path = reading.string(value),
+            "_media_meta" => sample.media_meta = reading.object(value).into(),
+            _ => {
+                sample.extra.insert(key, value);
+            }
+        }
+    }
+    checks::schema_version(&schema_version, &mut reading.key("schema_version"));
+    sample.label = label::read(label, &sample.references, &sample.options, &mut reading.key("label"));
+    Some(sample)
+}
+
+fn require(members: &Object, reading: &mut FieldReader<'_>) {
+    for key in REQUIRED {
+        if members.get(key).is_none_or(Value::is_null) {
+            reading.key(key).problem("this field is required; it may be an empty list");
+        }
+    }
+}
+
+/// The id of a sample; a number is another spelling of its digits.
+pub(super) fn read_id(value: Value, reading: &mut FieldReader<'_>) -> String {
+    let id = match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(id) => id,
+        other => {
+            reading.mistyped("a string or a number", &other);
+            return String::new();
+        }
+    };
+    checks::id(&id, reading);
+    id
+}
+
+fn read_options(value: Value, reading: &mut FieldReader<'_>) -> Vec<ChoiceOption> {
+    let ids = value.as_array().into_iter().flatten().map(|option| option.get("id").and_then(Value::as_str));
+    checks::distinct_option_ids(ids, reading);
+    reading.items(value, read_option)
+}
+
+fn read_option(value: Value, reading: &mut FieldReader<'_>) -> Option<ChoiceOption> {
+    let members = reading.members(value)?;
+    let (mut id, mut content, mut extra) = (None, None, LazyObject::default());
+    for (key, value) in members {
+        match key.as_str() {
+            "id" => id = Some(value),
+            "content" => content = Some(value),
+            _ => {
+                extra.insert(key, value);
+            }
+        }
+    }
+    let mut text = |key: &str, value: Option<Value>| match value {
+        Some(Value::String(text)) => Some(text),
+        other => {
+            reading.key(key).mistyped("a string, as every option needs it", &other.unwrap_or_default());
+            None
+        }
+    };
+    let (id, content) = (text("id", id), text("content", content));
+    if let Some(id) = &id {
+        checks::id(id, &mut reading.key("id"));
+    }
+    Some(ChoiceOption { id: id?, content: content?, extra })
+}
+
+fn read_reference(value: Value, reading: &mut FieldReader<'_>) -> Option<Reference> {
+    if let Value::String(text) = value {
+        let answer = vec![ContentPart::text(text)];
+        return Some(Reference { answer, meta: LazyObject::default(), extra: LazyObject::default() });
+    }
+    let members = reading.members(value)?;
+    let mut answer = Value::Null;
+    let mut reference =
+        Reference { answer: Vec::new(), meta: LazyObject::default(), extra: LazyObject::default() };
+    for (key, value) in members {
+        match key.as_str() {
+            "answer" => answer = value,
+            "meta" => reference.meta = reading.key("meta").object(value).into(),
+            _ => {
+                reference.extra.insert(key, value);
+            }
+        }
+    }
+    let mut reading = reading.key("answer");
+    if answer.is_null() {
+        reading.problem("this field is required: a string or a list of parts");
+    } else {
+        reference.answer = ContentPart::read_all(answer, &mut reading);
+    }
+    Some(reference)
+}
+
+fn read_few_shot(value: Value, reading: &mut FieldReader<'_>) -> Option<FewShotExample> {
+    let members = reading.members(value)?;
+    require(&members, reading);
+    let mut label = Value::Null;
+    let mut example = FewShotExample {
+        messages: Vec::new(),
+        options: Vec::new(),
+        references: Vec::new(),
+        label: None,
+        tools: Vec::new(),
+        tool_choice: None,
+        extra: LazyObject::default(),
+    };
+    for (key, value) in members {
+        let mut reading = reading.key(&key);
+        match key.as_str() {
+            "messages" => example.messages = reading.items(value, Message::read),
+            "options" => example.options = read_options(value, &mut reading),
+            "references" => example.references = reading.items(value, read_reference),
+            "label" => label = value,
+            "tools" => example.tools = reading.items(value, read_tool),
+            "tool_choice" => example.tool_choice = checks::tool_choice(value, &mut reading),
+            forbidden if NOT_IN_FEW_SHOT.contains(&forbidden) => {
+                if !value.is_null() {
+                    reading.problem(
+                        "a few-shot example may not hold this field; allowed: messages, options, references, \
+                         label, tools, tool_choice, and fields of your own",
+                    );
+                }
+            }
+            _ => {
+                example.extra.insert(key, value);
+            }
+        }
+    }
+    example.label = label::read(label, &example.references, &example.options, &mut reading.key("label"));
+    checks::few_shot_answer(&example, reading);
+    Some(example)
+}
+
+fn read_trajectory(value: Value, reading: &mut FieldReader<'_>) -> Option<Vec<Message>> {
+    if !value.is_array() {
+        reading.mistyped("a list of messages", &value);
+        return None;
+    }
+    Some(reading.items(value, Message::read))
+}
+
+pub(super) fn read_sandbox(value: Value, reading: &mut FieldReader<'_>) -> Option<SandboxSpec> {
+    if value.is_null() {
+        return None;
+    }
+    let members = reading.members(value)?;
+    let mut sandbox = SandboxSpec::default();
+    for (key, value) in members {
+        let mut reading = reading.key(&key);
+        match key.as_str() {
+            "image" => sandbox.image = reading.string(value),
+            "files" => sandbox.files = checks::sandbox_files(reading.object(value), &mut reading),
+            "setup" => sandbox.setup = reading.string(value),
+            "env" => sandbox.env = checks::environment(reading.object(value), &mut reading),
+            _ => {
+                sandbox.extra.insert(key, value);
+            }
+        }
+    }
+    Some(sandbox)
+}
+
+/// A Sample of which nothing is read yet.
+pub(super) fn nothing() -> Sample {
+    Sample {
+        schema_version: SCHEMA_VERSION,
+        id: String::new(),
+        task_type: None,
+        messages: Vec::new(),
+        options: Vec::new(),
+        references: Vec::new(),
+        label: None,
+        few_shot_examples: Vec::new(),
+        golden_trajectories: Vec::new(),
+        sandbox: None,
+        metadata: Object::new(),
+        data_tag: LazyObject::default(),
+        raw_assets: LazyObject::default(),
+        tools: Vec::new(),
+        tool_choice: None,
+        sampling_params: LazyObject::default(),
+        generation_params: LazyObject::default(),
+        eval_config: LazyObject::default(),
+        unconditioned_input: None,
+        predict_result: Vec::new(),
+        eval_result: LazyObject::default(),
+        choices: Vec::new(),
+        inputs: LazyObject::default(),
+        dataset_id: None,
+        dataset_metadata: Object::new(),
+        chat_template_mode: None,
+        rendered_by: None,
+        template_source: None,
+        cache_suffix: None,
+        tokenizer_path: None,
+        media_meta: LazyObject::default(),
+        extra: LazyObject::default(),
+    }
+}

@@ -1,0 +1,331 @@
+//! Files of a repository that rows name, such as images: fetched when they are first asked for.
+
+use super::cache::{CachedFile, DatasetFolder};
+use super::client::{Client, HubResponse, connect};
+use super::download::Download;
+use super::error::HubError;
+use super::listing::Entry;
+use super::paths::RepositoryName;
+use super::repository::Repository;
+use super::retry::RetryPolicy;
+use super::source::{HubDataset, HubSource, NoProgress};
+use crate::media::MediaFiles;
+use futures::StreamExt as _;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+/// Files that are downloaded at the same time.
+const TOGETHER: usize = 8;
+
+/// All files of one commit. A file is used only after its size and its digest were those that the hub names; it is
+/// looked at once in the life of this.
+pub struct LazyHubFiles {
+    source: HubSource,
+    name: RepositoryName,
+    commit: String,
+    folder: DatasetFolder,
+    /// The folder of the first file with rows, in the repository; its parts.
+    base: Vec<String>,
+    entries: BTreeMap<String, Entry>,
+    state: Mutex<LazyFilesState>,
+}
+
+#[derive(Default)]
+struct LazyFilesState {
+    /// Files that were looked at, and are what they should be.
+    sound: HashSet<String>,
+    /// Why files cannot be had.
+    failed: HashMap<String, String>,
+    /// Why nothing more can be had from the hub.
+    gone: Option<String>,
+    connection: Option<Connection>,
+}
+
+/// What is kept from one download to the next.
+struct Connection {
+    runtime: tokio::runtime::Runtime,
+    http: reqwest::Client,
+}
+
+impl std::fmt::Debug for LazyHubFiles {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "the files of {} at {}", self.source.name, self.commit)
+    }
+}
+
+impl LazyHubFiles {
+    /// The files beside those of a dataset that was fetched. Nothing is fetched yet.
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub fn of(source: &HubSource, dataset: &HubDataset) -> Result<LazyHubFiles, HubError> {
+        let name = RepositoryName::parse(source.kind, &source.name)?;
+        let folder = DatasetFolder::of(&source.cache, &source.endpoint, source.kind, &name);
+        let record = folder.commit(&dataset.commit).record(&name, &dataset.commit)?;
+        let files = record.map(|record| record.listing.files).unwrap_or_default();
+        let first = dataset.files.first().map(|file| file.path.as_str()).unwrap_or_default();
+        let base = first.rsplit_once('/').map_or_else(Vec::new, |(folder, _)| parts_of(folder));
+        Ok(LazyHubFiles {
+            source: source.clone(),
+            name,
+            commit: dataset.commit.clone(),
+            folder,
+            base,
+            entries: files.into_iter().map(|entry| (entry.path.clone(), entry)).collect(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// The path in the repository that a row means; none where it leads out of it.
+    fn path_of(&self, written: &str) -> Option<Vec<String>> {
+        let mut path = self.base.clone();
+        for part in written.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(path.pop()?),
+                part => path.push(part.to_owned()),
+            }
+        }
+        Some(path)
+    }
+
+    /// The same path from the folder of the rows.
+    fn reached(&self, path: &[String]) -> String {
+        let common = self.base.iter().zip(path).take_while(|(one, other)| one == other).count();
+        let up = std::iter::repeat_n("..", self.base.len() - common);
+        let down = path.iter().skip(common).map(String::as_str);
+        up.chain(down).collect::<Vec<_>>().join("/")
+    }
+
+    fn entry(&self, written: &str) -> Option<(&Entry, Vec<String>)> {
+        let path = self.path_of(written)?;
+        Some((self.entries.get(&path.join("/"))?, path))
+    }
+
+    /// Makes sure that files lie here, or notes why they cannot be had, unless it is stopped before.
+    fn have(&self, state: &mut LazyFilesState, entries: &[&Entry], is_stopped: &dyn Fn() -> bool) {
+        let patience = RetryPolicy { timings: self.source.timings, cancelled: is_stopped };
+        let mut missing = Vec::new();
+        for entry in entries.iter().copied() {
+            if is_stopped() {
+                return;
+            }
+            if state.sound.contains(&entry.path) || state.failed.contains_key(&entry.path) {
+                continue;
+            }
+            match self.is_sound(entry, patience) {
+                Ok(true) => drop(state.sound.insert(entry.path.clone())),
+                Ok(false) => missing.push(entry),
+                // Whoever was stopped has not found anything out.
+                Err(_) if is_stopped() => return,
+                Err(error) => drop(state.failed.insert(entry.path.clone(), error)),
+            }
+        }
+        if missing.is_empty() {
+            return;
+        }
+        if self.source.offline {
+            for entry in missing {
+                let shown = gage_core::printable_line(&entry.path);
+                let name = &self.source.name;
+                let text = format!(
+                    "offline: '{shown}' of dataset '{name}' is not in the cache; fetch it once without offline mode"
+                );
+                state.failed.insert(entry.path.clone(), text);
+            }
+            return;
+        }
+        let fetched = match &state.gone {
+            Some(_) => Ok(Vec::new()),
+            None => self.download(&mut state.connection, &missing, patience),
+        };
+        let fetched = fetched.unwrap_or_else(|error| vec![(missing[0], Err(error))]);
+        for (entry, done) in fetched {
+            let shown = gage_core::printable_line(&entry.path);
+            let failed = match done {
+                Ok(()) => match self.is_sound(entry, patience) {
+                    Ok(true) => {
+                        state.sound.insert(entry.path.clone());
+                        continue;
+                    }
+                    Err(_) if is_stopped() => return,
+                    Ok(false) => format!("'{shown}' was changed by another program while it was fetched"),
+                    Err(error) => error,
+                },
+                Err(HubError::Cancelled) => continue,
+                Err(error) => {
+                    let text = format!("cannot fetch '{shown}' of dataset '{}': {error}", self.source.name);
+                    if is_of_all(&error) {
+                        state.gone = Some(text);
+                        continue;
+                    }
+                    text
+                }
+            };
+            state.failed.insert(entry.path.clone(), failed);
+        }
+    }
+
+    fn is_sound(&self, entry: &Entry, patience: RetryPolicy<'_>) -> Result<bool, String> {
+        let folder = self.folder.commit(&self.commit);
+        let kept = folder.check(entry, None, patience).map_err(|error| error.to_string())?;
+        Ok(matches!(kept, CachedFile::Good(..)))
+    }
+
+    /// Downloads files, several at a time, until one shows that no more can be had. Says of those that were
+    /// tried how that ended.
+    fn download<'e>(
+        &self,
+        kept: &mut Option<Connection>,
+        entries: &[&'e Entry],
+        patience: RetryPolicy<'_>,
+    ) -> Result<Vec<(&'e Entry, Result<(), HubError>)>, HubError> {
+        let HubSource { name, revision, endpoint, token, timings, kind, .. } = &self.source;
+        let connection = match kept.take() {
+            Some(connection) => connection,
+            None => Connection { runtime: super::fetch::runtime()?, http: connect(*timings)? },
+        };
+        let folder = self.folder.commit(&self.commit);
+        let fetching = async {
+            let client = Client::over(connection.http.clone(), endpoint, token.as_ref(), patience)?;
+            let asked = HubResponse { kind: *kind, name, revision, path: None };
+            let _lock = folder.lock(patience).await?;
+            let one = async |entry: &'e Entry| {
+                let repository = Repository { client: &client, kind: *kind, name: &self.name, asked };
+                let download = Download {
+                    repository,
+                    folder: &folder,
+                    commit: &self.commit,
+                    entry,
+                    progress: &NoProgress,
+                };
+                (entry, download.run().await)
+            };
+            let mut running =
+                futures::stream::iter(entries.iter().copied()).map(one).buffer_unordered(TOGETHER);
+            let mut done = Vec::with_capacity(entries.len());
+            while let Some(next) = running.next().await {
+                let is_last = next.1.as_ref().is_err_and(is_of_all);
+                done.push(next);
+                if is_last {
+                    break;
+                }
+            }
+            Ok(done)
+        };
+        let done = connection.runtime.block_on(fetching);
+        *kept = Some(connection);
+        done
+    }
+
+    /// Does something from which nothing can be waited for in asynchronous code but in another thread.
+    fn apart<T: Send>(&self, work: impl FnOnce(&mut LazyFilesState) -> T + Send) -> T {
+        let work = || work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        match tokio::runtime::Handle::try_current() {
+            Err(_) => work(),
+            Ok(_) => std::thread::scope(|threads| {
+                threads.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }),
+        }
+    }
+}
+
+/// Whether an error is of the hub as a whole, and not of one file.
+fn is_of_all(error: &HubError) -> bool {
+    matches!(
+        error,
+        HubError::Unreachable { .. } | HubError::Busy { .. } | HubError::Denied(_) | HubError::Cancelled
+    )
+}
+
+impl MediaFiles for LazyHubFiles {
+    fn provide(&self, written: &str) -> Result<Option<String>, String> {
+        let Some((entry, path)) = self.entry(written) else { return Ok(None) };
+        self.apart(|state| {
+            self.have(state, &[entry], &|| false);
+            match (state.sound.contains(&entry.path), state.failed.get(&entry.path), &state.gone) {
+                (true, ..) => Ok(Some(self.reached(&path))),
+                (false, Some(error), _) | (false, None, Some(error)) => Err(error.clone()),
+                (false, None, None) => Ok(None),
+            }
+        })
+    }
+
+    fn bring(&self, written: &[&str], is_stopped: &dyn Fn() -> bool) {
+        let entries = written.iter().filter_map(|path| Some(self.entry(path)?.0));
+        // Many rows may name one file.
+        let entries: BTreeMap<&str, &Entry> = entries.map(|entry| (entry.path.as_str(), entry)).collect();
+        if !entries.is_empty() {
+            let entries: Vec<&Entry> = entries.into_values().collect();
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            self.have(&mut state, &entries, is_stopped);
+        }
+    }
+}
+
+impl Drop for LazyHubFiles {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = state.connection.take() {
+            // Also where asynchronous code is the last to have it.
+            connection.runtime.shutdown_background();
+        }
+    }
+}
+
+fn parts_of(path: &str) -> Vec<String> {
+    path.split('/').map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hub::{HubFormat, HubKind, HubTimings};
+
+    #[test]
+    fn rows_name_files_from_their_own_folder_and_never_out_of_the_repository() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let source = HubSource {
+            kind: HubKind::Dataset,
+            name: "owner/data".to_owned(),
+            revision: "main".to_owned(),
+            subset: None,
+            split: None,
+            data_files: Vec::new(),
+            endpoint: "https://hub.test".parse().expect("a URL"),
+            token: None,
+            offline: true,
+            cache: cache.path().to_owned(),
+            timings: HubTimings::default(),
+        };
+        let rows = crate::hub::HubFile {
+            path: "data/en/train.jsonl".to_owned(),
+            local: cache.path().join("train.jsonl"),
+            bytes: 0,
+            digest: gage_core::Digest::of_bytes(b""),
+        };
+        let dataset = HubDataset {
+            name: source.name.clone(),
+            revision: source.revision.clone(),
+            commit: "0".repeat(40),
+            files: vec![rows],
+            format: HubFormat::Jsonl,
+        };
+        let files = LazyHubFiles::of(&source, &dataset).expect("files");
+        for (written, path, reached) in [
+            ("a.png", "data/en/a.png", "a.png"),
+            ("./x/../a.png", "data/en/a.png", "a.png"),
+            ("../a.png", "data/a.png", "../a.png"),
+            ("../../images/a.png", "images/a.png", "../../images/a.png"),
+            ("../en/b/a.png", "data/en/b/a.png", "b/a.png"),
+        ] {
+            let found = files.path_of(written).expect("a path");
+            assert_eq!(
+                (found.join("/").as_str(), files.reached(&found).as_str()),
+                (path, reached),
+                "{written}"
+            );
+        }
+        assert_eq!(files.path_of("../../../etc/passwd"), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! Waits that can be cancelled, and how often something is tried.
+
+use super::error::HubError;
+use super::source::HubTimings;
+use std::future::Future;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+/// How often it is asked, while nothing happens, whether to go on.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// How long to wait, and whether to go on at all.
+#[derive(Clone, Copy)]
+pub(super) struct RetryPolicy<'a> {
+    pub(super) timings: HubTimings,
+    pub(super) cancelled: &'a dyn Fn() -> bool,
+}
+
+impl RetryPolicy<'_> {
+    /// # Errors
+    /// When it was cancelled.
+    pub(super) fn check(&self) -> Result<(), HubError> {
+        match (self.cancelled)() {
+            true => Err(HubError::Cancelled),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for something; `None` when the time is over.
+    pub(super) async fn within<T>(
+        &self,
+        limit: Duration,
+        future: impl Future<Output = T>,
+    ) -> Result<Option<T>, HubError> {
+        let began = Instant::now();
+        let mut future = pin!(future);
+        loop {
+            self.check()?;
+            let left = limit.saturating_sub(began.elapsed());
+            if let Ok(done) = tokio::time::timeout(left.min(SLICE), future.as_mut()).await {
+                return Ok(Some(done));
+            }
+            if began.elapsed() >= limit {
+                return Ok(None);
+            }
+        }
+    }
+
+    pub(super) async fn sleep(&self, time: Duration) -> Result<(), HubError> {
+        self.within(time, std::future::pending::<()>()).await.map(drop)
+    }
+}
+
+/// A failure that may pass.
+#[derive(Debug)]
+pub(super) struct RetryableError {
+    /// What was asked for, without its query.
+    pub(super) url: String,
+    /// What happened.
+    pub(super) reason: String,
+    /// How long the server asks to wait.
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// Counts the failures since the last progress.
+pub(super) struct Attempts<'a> {
+    patience: RetryPolicy<'a>,
+    failed: u32,
+}
+
+impl<'a> Attempts<'a> {
+    pub(super) fn new(patience: RetryPolicy<'a>) -> Attempts<'a> {
+        Attempts { patience, failed: 0 }
+    }
+
+    /// Something was gained.
+    pub(super) fn progress(&mut self) {
+        self.failed = 0;
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// # Errors
+    /// When there were enough attempts, the server asks for a longer wait than the longest, or it was cancelled.
+    pub(super) async fn failed(&mut self, failure: RetryableError) -> Result<(), HubError> {
+        let timings = self.patience.timings;
+        self.failed += 1;
+        // Asked sooner, it would say the same again.
+        if let Some(asked) = failure.retry_after.filter(|asked| *asked > timings.longest_wait) {
+            let RetryableError { url, reason, .. } = failure;
+            return Err(HubError::Busy { url, reason, asked, longest: timings.longest_wait });
+        }
+        if self.failed >= timings.attempts {
+            let RetryableError { url, reason, .. } = failure;
+            return Err(HubError::Unreachable { url, reason, attempts: self.failed });
+        }
+        let doubled = timings.first_wait.saturating_mul(1 << (self.failed - 1).min(16));
+        let wait = failure.retry_after.unwrap_or(doubled).min(timings.longest_wait);
+        tracing::debug!(url = failure.url, wait = ?wait, "{}; it is tried again", failure.reason);
+        self.patience.sleep(wait).await
+    }
+}

@@ -1,0 +1,55 @@
+//! Ids that occur several times are kept apart.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// The ids of a dataset. Samples must come in their order. Holds some 20 bytes a sample.
+#[derive(Debug, Default)]
+pub struct IdDeduplicator {
+    /// The hashes of all that were given.
+    taken: FxHashSet<u64>,
+    /// The number that the next sample of an id gets at the earliest, by the hash of the id; of those alone that
+    /// occurred several times.
+    next: FxHashMap<u64, u32>,
+}
+
+impl IdDeduplicator {
+    /// Gives the second and each further sample of an id a number: `q1`, `q1#2`, `q1#3`. Returns
+    /// whether it did.
+    pub fn keep_apart(&mut self, id: &mut String) -> bool {
+        let hash = hash_of(id);
+        if self.taken.insert(hash) {
+            return false;
+        }
+        // Each number is tried once for an id, however often it occurs.
+        let next = self.next.entry(hash).or_insert(2);
+        loop {
+            let made = format!("{id}#{next}");
+            *next += 1;
+            if self.taken.insert(hash_of(&made)) {
+                *id = made;
+                return true;
+            }
+        }
+    }
+}
+
+fn hash_of(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_occur_again_get_a_number() {
+        let mut ids = IdDeduplicator::default();
+        let mut kept = ["a", "b", "a", "a#2", "a"].map(str::to_owned);
+        let changed: Vec<bool> = kept.iter_mut().map(|id| ids.keep_apart(id)).collect();
+        assert_eq!(kept, ["a", "b", "a#2", "a#2#2", "a#3"]);
+        assert_eq!(changed, [false, false, true, true, true]);
+    }
+}

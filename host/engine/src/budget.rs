@@ -1,0 +1,437 @@
+//! What a run has spent, and the budgets that end it.
+//!
+//! What is spent on a sample is told in its record, where a run that goes on finds it again. Of a sample that has none, for
+//! it was cut off between two requests, the manifest keeps it.
+
+use crate::cancel_token::{CancelToken, StopReason};
+use crate::embedding::SEMANTIC;
+use crate::plan::{Plan, PlannedTask};
+use crate::task_state::is_failure;
+use crate::usage::{TOOL_USAGE, sum_of, usage_at, usage_in};
+use gage_config::{BudgetSpec, PriceSpec};
+use gage_core::Usage;
+use gage_record::{JournalIndex, Manifest, RecordError, SampleRecord};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+tokio::task_local! {
+    /// What was spent on the sample of this task and is in no record yet.
+    static PENDING_USAGE: RefCell<Vec<(Arc<str>, Usage)>>;
+}
+
+/// Does the work of a sample, of which it is noted what it spends.
+pub(crate) fn track_usage<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    // Not itself async, or the work would be in there twice, and be moved as such.
+    PENDING_USAGE.scope(RefCell::default(), work)
+}
+
+/// What was spent on the sample so far is told in the journal.
+pub(crate) fn commit_usage() {
+    // Outside of a sample nothing is open.
+    let _ = PENDING_USAGE.try_with(|open| open.take());
+}
+
+/// How much of what was spent on the sample is open so far, for [`BudgetTracker::keep_pending_usage_since`].
+pub(crate) fn pending_usage() -> usize {
+    PENDING_USAGE.try_with(|open| open.borrow().len()).unwrap_or_default()
+}
+
+/// What a run has spent, by backend. Counts all processes of the run.
+pub(crate) struct BudgetTracker {
+    budget: BudgetSpec,
+    accounts: HashMap<String, BackendUsage>,
+    failures: AtomicU64,
+    /// The budget that was used up first.
+    exhausted: OnceLock<BudgetLimit>,
+    /// What was spent on samples without a record, by backend.
+    unrecorded: Mutex<BTreeMap<String, Usage>>,
+    /// Answers of which the backend does not say how many tokens they took.
+    uncounted: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum BudgetLimit {
+    Cost(f64),
+    Tokens(u64),
+    Failures(u64),
+    Time(Duration),
+}
+
+struct BackendUsage {
+    backend_id: Arc<str>,
+    price: Option<PriceSpec>,
+    prompt_tokens: AtomicU64,
+    completion_tokens: AtomicU64,
+}
+
+/// What a run has spent in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunUsage {
+    /// Tokens of all prompts, those of judges too, as far as the backends count them.
+    pub prompt_tokens: u64,
+    /// Tokens of all completions.
+    pub completion_tokens: u64,
+    /// By the prices of the suite; none where it has none.
+    pub cost: Option<f64>,
+    /// Answers of which the backend does not say how many tokens they took.
+    pub uncounted: u64,
+}
+
+impl BudgetTracker {
+    pub(crate) fn new(plan: &Plan) -> BudgetTracker {
+        let account = |backend_id: &str, price: Option<&PriceSpec>| BackendUsage {
+            backend_id: backend_id.into(),
+            price: price.cloned(),
+            prompt_tokens: AtomicU64::new(0),
+            completion_tokens: AtomicU64::new(0),
+        };
+        let config = &plan.config;
+        let accounts = plan
+            .backends()
+            .into_iter()
+            .map(|backend| {
+                (backend.backend_id.clone(), account(&backend.backend_id, config.price_of(backend)))
+            })
+            .collect();
+        BudgetTracker {
+            budget: config.budget.clone(),
+            accounts,
+            failures: AtomicU64::new(0),
+            exhausted: OnceLock::new(),
+            unrecorded: Mutex::default(),
+            uncounted: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds what earlier processes of the run have spent, as far as the journal and the manifest say it, and ends the run
+    /// where that is too much already.
+    pub(crate) fn add_recorded_usage(
+        &self,
+        plan: &Plan,
+        manifest: &Manifest,
+        index: &JournalIndex,
+        stop: &CancelToken,
+    ) -> Result<(), RecordError> {
+        let counts_tokens = self.budget.max_cost.is_some()
+            || self.budget.max_tokens_total.is_some()
+            || !plan.config.pricing.is_empty();
+        for (backend_id, usage) in &manifest.unrecorded_usage {
+            self.add_unrecorded_usage(backend_id, *usage);
+            if counts_tokens {
+                self.add_usage(backend_id, Some(*usage), stop);
+            }
+        }
+        let mut answers = index.answers();
+        for task in &plan.tasks {
+            let task_id = &task.spec.task_id;
+            for (row, sample) in index.samples(task_id) {
+                let is_kept = !sample.outcome.is_retried_on_resume();
+                if is_kept && sample.is_finished() && is_failure(sample.outcome) {
+                    self.failures.fetch_add(1, Ordering::Relaxed);
+                }
+                if !counts_tokens || !(sample.is_answered() || sample.awaits_judges()) {
+                    continue;
+                }
+                if let Some(record) = answers.read(task_id, row)? {
+                    if record.timing.attempts > 0 {
+                        self.add_usage(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+                    }
+                    self.add_support(task, &record, stop);
+                    self.add_embedding(task, &record, stop);
+                    for (backend_id, usage) in usage_of_judges(task.judges.as_ref(), &record) {
+                        self.add_usage(backend_id, usage, stop);
+                    }
+                }
+            }
+            if counts_tokens {
+                for record in index.whole_records(task_id) {
+                    let record = record?;
+                    self.add_support(task, &record, stop);
+                    if record.model_output.is_some() && record.timing.attempts > 0 {
+                        self.add_usage(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+                    }
+                    self.add_embedding(task, &record, stop);
+                    for (backend_id, usage) in usage_of_judges(task.judges.as_ref(), &record) {
+                        self.add_usage(backend_id, usage, stop);
+                    }
+                }
+            }
+        }
+        self.check_failures(stop);
+        Ok(())
+    }
+
+    /// Adds what the roles that support the model took, where they asked a model of their own.
+    fn add_support(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
+        for helper in &task.support {
+            let output = record.support_output.as_ref().and_then(|all| all.get(&helper.role.adapter_id));
+            if let Some(usage) = usage_in(output) {
+                self.add_usage(&helper.role.backend_id, Some(usage), stop);
+            }
+        }
+        let tools = task.tools.as_ref();
+        let by_tools = record.model_output.as_ref().and_then(|output| usage_at(output, TOOL_USAGE));
+        if let (Some(tools), Some(usage)) = (tools, by_tools) {
+            self.add_usage(&tools.helper.role.backend_id, Some(usage), stop);
+        }
+    }
+
+    /// What the vectors of an answer took.
+    fn add_embedding(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
+        let semantic = record.model_output.as_ref().and_then(|output| output.get(SEMANTIC));
+        if let (Some(embed), Some(usage)) = (&task.embed, usage_in(semantic)) {
+            self.add_usage(&embed.role.backend_id, Some(usage), stop);
+        }
+    }
+
+    /// An answer of a backend took so much. Ends the run where a budget is used up.
+    pub(crate) fn add_usage(&self, backend_id: &str, usage: Option<Usage>, stop: &CancelToken) {
+        let Some(account) = self.accounts.get(backend_id) else { return };
+        let Some(usage) = usage else {
+            self.uncounted.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let _ =
+            PENDING_USAGE.try_with(|open| open.borrow_mut().push((Arc::clone(&account.backend_id), usage)));
+        account.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
+        account.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
+        if let Some(most) = self.budget.max_tokens_total.filter(|most| self.tokens() >= *most) {
+            self.exhaust(BudgetLimit::Tokens(most), stop);
+        }
+        if let Some(most) = self.budget.max_cost.filter(|most| self.cost() >= *most) {
+            self.exhaust(BudgetLimit::Cost(most), stop);
+        }
+    }
+
+    /// The sample of this task has no record that tells what was spent on it.
+    pub(crate) fn keep_pending_usage(&self) {
+        self.keep_pending_usage_since(0);
+    }
+
+    /// The same of what was spent since so much was open.
+    pub(crate) fn keep_pending_usage_since(&self, told: usize) {
+        let open = PENDING_USAGE.try_with(|open| {
+            let mut open = open.borrow_mut();
+            let told = told.min(open.len());
+            open.split_off(told)
+        });
+        let open = open.unwrap_or_default();
+        open.iter().for_each(|(backend_id, usage)| self.add_unrecorded_usage(backend_id, *usage));
+    }
+
+    fn add_unrecorded_usage(&self, backend_id: &str, usage: Usage) {
+        let mut all = self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = sum_of(all.get(backend_id).copied(), Some(usage));
+        all.extend(sum.map(|sum| (backend_id.to_owned(), sum)));
+    }
+
+    /// What all processes spent on samples without a record, by backend.
+    pub(crate) fn unrecorded_usage(&self) -> BTreeMap<String, Usage> {
+        self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn exhaust(&self, budget: BudgetLimit, stop: &CancelToken) {
+        let first = self.exhausted.get_or_init(|| budget);
+        stop.cancel_for(&StopReason::Budget(self.described(first)));
+    }
+
+    /// The same reason with what is spent by now: what was in flight when a budget was used up came later.
+    pub(crate) fn with_final_usage(&self, reason: StopReason) -> StopReason {
+        match (&reason, self.exhausted.get()) {
+            (StopReason::Budget(_), Some(budget)) => StopReason::Budget(self.described(budget)),
+            _ => reason,
+        }
+    }
+
+    fn described(&self, budget: &BudgetLimit) -> String {
+        match budget {
+            BudgetLimit::Cost(most) => format!("max_cost {most}: {:.6} is spent", self.cost()),
+            BudgetLimit::Tokens(most) => {
+                format!("max_tokens_total {most}: {} tokens are spent", self.tokens())
+            }
+            BudgetLimit::Failures(most) => {
+                format!("max_failures {most}: {} samples failed", self.failures.load(Ordering::Relaxed))
+            }
+            BudgetLimit::Time(most) => format!("max_time {} s is over", most.as_secs_f64()),
+        }
+    }
+
+    fn tokens(&self) -> u64 {
+        let spent = self.usage();
+        spent.prompt_tokens.saturating_add(spent.completion_tokens)
+    }
+
+    /// A sample has failed. Ends the run where too many have.
+    pub(crate) fn add_failure(&self, stop: &CancelToken) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.check_failures(stop);
+    }
+
+    fn check_failures(&self, stop: &CancelToken) {
+        let failures = self.failures.load(Ordering::Relaxed);
+        if let Some(most) = self.budget.max_failures.filter(|most| failures > *most) {
+            self.exhaust(BudgetLimit::Failures(most), stop);
+        }
+    }
+
+    /// Ends the run when its time is over; also one that was asked to end, and still goes on with what it had begun.
+    pub(crate) fn watch_time(
+        self: &Arc<BudgetTracker>,
+        stop: &CancelToken,
+        runtime: &tokio::runtime::Handle,
+    ) {
+        let Some(most) = self.budget.max_time else { return };
+        let (spending, stop) = (Arc::downgrade(self), stop.clone());
+        runtime.spawn(async move {
+            tokio::time::sleep(most).await;
+            if let Some(spending) = spending.upgrade() {
+                spending.exhaust(BudgetLimit::Time(most), &stop);
+            }
+        });
+    }
+
+    /// What is spent by now.
+    pub(crate) fn usage(&self) -> RunUsage {
+        let sum = |of: fn(&BackendUsage) -> &AtomicU64| {
+            let tokens = self.accounts.values().map(|account| of(account).load(Ordering::Relaxed));
+            tokens.fold(0_u64, u64::saturating_add)
+        };
+        let is_priced = self.accounts.values().any(|account| account.price.is_some());
+        RunUsage {
+            prompt_tokens: sum(|account| &account.prompt_tokens),
+            completion_tokens: sum(|account| &account.completion_tokens),
+            cost: is_priced.then(|| self.cost()),
+            uncounted: self.uncounted.load(Ordering::Relaxed),
+        }
+    }
+
+    fn cost(&self) -> f64 {
+        let of = |account: &BackendUsage| {
+            // Tokens of a run stay far below 2^53.
+            let tokens = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+            let price = account.price.as_ref()?;
+            Some(price.cost(tokens(&account.prompt_tokens), tokens(&account.completion_tokens)))
+        };
+        self.accounts.values().filter_map(of).sum()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn unlimited() -> BudgetTracker {
+        BudgetTracker {
+            budget: BudgetSpec::default(),
+            accounts: HashMap::new(),
+            failures: AtomicU64::new(0),
+            exhausted: OnceLock::new(),
+            unrecorded: Mutex::default(),
+            uncounted: AtomicU64::new(0),
+        }
+    }
+}
+
+/// What each judge took for an answer, by its backend.
+fn usage_of_judges<'p>(
+    judges: Option<&'p crate::plan::PlannedJudges>,
+    record: &SampleRecord,
+) -> Vec<(&'p str, Option<Usage>)> {
+    let (Some(judges), Some(output)) = (judges, &record.judge_output) else { return Vec::new() };
+    let of = |judge: &'p crate::plan::PlannedJudge| {
+        let own = if judges.judges.len() == 1 { Some(output) } else { output["judges"].get(&judge.judge_id) };
+        (judge.role.backend_id.as_str(), usage_in(own))
+    };
+    judges.judges.iter().map(|judge| of(judge)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_of_failures_allows_so_many() {
+        let spending = BudgetTracker {
+            budget: BudgetSpec { max_failures: Some(1), ..BudgetSpec::default() },
+            ..BudgetTracker::unlimited()
+        };
+        let stop = CancelToken::default();
+        spending.add_failure(&stop);
+        assert!(!stop.is_cancelled());
+        spending.add_failure(&stop);
+        let reason = stop.reason().expect("a budget");
+        assert_eq!(reason, StopReason::Budget("max_failures 1: 2 samples failed".to_owned()));
+        // What was in flight failed, too.
+        spending.add_failure(&stop);
+        let at_end = spending.with_final_usage(reason);
+        assert_eq!(at_end, StopReason::Budget("max_failures 1: 3 samples failed".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn what_no_record_tells_is_kept() {
+        let spending = BudgetTracker {
+            accounts: HashMap::from([(
+                "a".to_owned(),
+                BackendUsage {
+                    backend_id: "a".into(),
+                    price: None,
+                    prompt_tokens: AtomicU64::new(0),
+                    completion_tokens: AtomicU64::new(0),
+                },
+            )]),
+            ..BudgetTracker::unlimited()
+        };
+        let usage = |tokens| Usage { prompt_tokens: tokens, completion_tokens: 1 };
+        track_usage(async {
+            spending.add_usage("a", Some(usage(5)), &CancelToken::default());
+            commit_usage();
+            spending.add_usage("a", Some(usage(7)), &CancelToken::default());
+            spending.add_usage("a", Some(usage(9)), &CancelToken::default());
+            spending.keep_pending_usage();
+            spending.keep_pending_usage();
+            // What a record tells is left.
+            spending.add_usage("a", Some(usage(11)), &CancelToken::default());
+            let told = pending_usage();
+            spending.add_usage("a", Some(usage(13)), &CancelToken::default());
+            spending.keep_pending_usage_since(told);
+            commit_usage();
+        })
+        .await;
+        let kept = Usage { prompt_tokens: 29, completion_tokens: 3 };
+        assert_eq!(spending.unrecorded_usage(), BTreeMap::from([("a".to_owned(), kept)]));
+        assert_eq!(spending.usage().prompt_tokens, 45);
+    }
+
+    #[test]
+    fn tokens_and_cost_are_those_of_all_backends() {
+        let price = PriceSpec {
+            of: gage_config::Priced::Backend("a".to_owned()),
+            prompt: 2.0,
+            completion: 10.0,
+            span: gage_config::Span { source: 0, start: 0, end: 0 },
+        };
+        let account = |price: Option<PriceSpec>| BackendUsage {
+            backend_id: "".into(),
+            price,
+            prompt_tokens: AtomicU64::new(0),
+            completion_tokens: AtomicU64::new(0),
+        };
+        let spending = BudgetTracker {
+            budget: BudgetSpec { max_cost: Some(0.01), ..BudgetSpec::default() },
+            accounts: HashMap::from([
+                ("a".to_owned(), account(Some(price))),
+                ("b".to_owned(), account(None)),
+            ]),
+            ..BudgetTracker::unlimited()
+        };
+        let (spending, stop) = (Arc::new(spending), CancelToken::default());
+        let usage = Some(Usage { prompt_tokens: 1_000, completion_tokens: 500 });
+        spending.add_usage("a", usage, &stop);
+        spending.add_usage("b", usage, &stop);
+        spending.add_usage("b", None, &stop);
+        let spent = spending.usage();
+        assert_eq!((spent.prompt_tokens, spent.completion_tokens, spent.uncounted), (2_000, 1_000, 1));
+        assert!(spent.cost.is_some_and(|cost| (cost - 0.007).abs() < 1e-12) && !stop.is_cancelled());
+        spending.add_usage("a", usage, &stop);
+        assert!(matches!(stop.reason(), Some(StopReason::Budget(text)) if text.starts_with("max_cost 0.01")));
+    }
+}

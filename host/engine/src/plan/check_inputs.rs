@@ -1,0 +1,236 @@
+//! What parts of a suite need of each other.
+
+use super::{PlannedMetric, Scoring};
+use crate::embedding::SEMANTIC;
+use gage_config::{BackendKind, GateSpec, MetricSpec, PipelineConfig, Problems, RequestKind, TaskSpec};
+use gage_core::{FieldPath, Root};
+use gage_plugin::ValueDescription;
+
+/// A cost can be held to where every server that is asked has a price.
+pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
+    if config.budget.max_cost.is_none() {
+        return;
+    }
+    let roles = config.tasks.iter().flat_map(|task| config.roles_of(task));
+    let mut free: Vec<&str> = roles
+        .filter_map(|role| config.backend_of(role))
+        .filter(|backend| !backend.is_local() && config.price_of(backend).is_none())
+        .map(|backend| backend.backend_id.as_str())
+        .collect();
+    free.sort_unstable();
+    free.dedup();
+    let Some(first) = free.first() else { return };
+    let message = format!("`max_cost` needs a price for each backend; there is none for {}", free.join(", "));
+    let help =
+        format!("add to `pricing`: {{backend_id: {first}, prompt: …, completion: …}}, per million tokens");
+    match config.budget.cost_span {
+        Some(span) => problems.error(span, "budget.max_cost", message).help(help),
+        None => problems.error_without_place(message).help(help),
+    };
+}
+
+/// Why a metric is never compared with that of another run, where it is not.
+fn never_compared(planned: &PlannedMetric) -> Option<&'static str> {
+    if planned.is_timing {
+        return Some("it reads a clock, so that it differs between equal runs");
+    }
+    let is_categorical = planned.aggregator.is_none() && planned.aggregation == "categorical";
+    is_categorical.then_some("it is aggregated by `categorical`, and categories have no scores")
+}
+
+/// A gate on a metric that is never compared judges nothing, and a margin as wide as the whole scale of its metric can
+/// never be exceeded.
+pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problems: &mut Problems) {
+    for gate in &config.gate {
+        let of_gate =
+            |scoring: &&&Scoring| gate.task_id.as_ref().is_none_or(|task_id| *task_id == scoring.task_id);
+        let metrics = scorings.iter().filter(of_gate).flat_map(|scoring| {
+            let of_metric = |metric: &&PlannedMetric| metric.metric_id == gate.metric_id;
+            scoring.metrics.iter().filter(of_metric).map(|metric| (scoring.task_id.as_str(), metric))
+        });
+        let (compared, never): (Vec<_>, Vec<_>) =
+            metrics.partition(|(_, metric)| never_compared(metric).is_none());
+        if let Some((task_id, why)) =
+            never.first().and_then(|(task_id, metric)| Some((*task_id, never_compared(metric)?)))
+        {
+            let help = "gate another metric; `gage-host metrics` lists them";
+            match compared.is_empty() {
+                true => {
+                    let message = format!(
+                        "the gate on `{}` judges nothing: the metric is never compared, since {why}",
+                        gate.metric_id
+                    );
+                    problems.error(gate.span, "gate.metric", message).help(help);
+                }
+                false => {
+                    let message = format!(
+                        "the gate on `{}` does not judge the task `{task_id}`: there it is never compared, since {why}",
+                        gate.metric_id
+                    );
+                    problems.warning(gate.span, "gate.metric", message);
+                }
+            }
+        }
+        check_margins(gate, &compared.into_iter().map(|(_, metric)| metric).collect::<Vec<_>>(), problems);
+    }
+}
+
+/// Finds margins as wide as a scale, each once.
+fn check_margins(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Problems) {
+    let mut told: Vec<String> = Vec::new();
+    for planned in metrics {
+        let values = &planned.metric.description().values;
+        let of_primary = match planned.aggregation.as_str() {
+            "pass_rate" => Some([0.0, 1.0]),
+            _ => values.first().and_then(ValueDescription::scale),
+        };
+        let of_sub = |name: &str| values.iter().find(|value| value.name == name)?.scale();
+        let asked = std::iter::once((gate.metric_id.clone(), gate.margin, of_primary)).chain(
+            gate.sub_scores
+                .iter()
+                .map(|sub| (format!("{} · {}", gate.metric_id, sub.name), sub.margin, of_sub(&sub.name))),
+        );
+        for (name, margin, scale) in asked {
+            let Some([low, high]) = scale.filter(|[low, high]| margin >= high - low) else { continue };
+            if told.contains(&name) {
+                continue;
+            }
+            let message = format!(
+                "the margin {margin} of `{name}` is as wide as its whole scale, from {low} to {high}: no run could lose \
+                 more, so the gate could never fail"
+            );
+            let help = format!("name the largest loss that you accept, such as {}", (high - low) / 100.0);
+            problems.error(gate.span, "gate.margin", message).help(help);
+            told.push(name);
+        }
+    }
+}
+
+/// A metric that reads nothing but what a step leaves needs that step.
+pub(super) fn check_needs(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    scoring: &Scoring,
+    problems: &mut Problems,
+) {
+    for MissingInput { metric, need, path } in lacks(task, config, task, scoring) {
+        let message = format!(
+            "the metric `{}` reads `{path}`, and the task `{}` has no {}",
+            metric.metric_id, task.task_id, need.giver
+        );
+        problems.error(metric.span, "metrics", message).help(format!(
+            "{}, or leave the metric out; what Samples bring along themselves is read by the path `sample.{path}`",
+            need.remedy
+        ));
+    }
+}
+
+/// The same for answers that were given already, of the task as it was asked: what it left out then is not made up for.
+pub(super) fn check_answers(
+    task: &TaskSpec,
+    config: &PipelineConfig,
+    asked: &TaskSpec,
+    scoring: &Scoring,
+    problems: &mut Problems,
+) {
+    for MissingInput { metric, need, path } in lacks(task, config, asked, scoring) {
+        let message = format!(
+            "the metric `{}` reads `{path}`, and the run has none: its task `{}` had no {}",
+            metric.metric_id, task.task_id, need.giver
+        );
+        problems.error(metric.span, "metrics", message).help(format!(
+            "scoring again asks no model: run the suite with {}, or score with other metrics; what Samples bring \
+             along themselves is read by the path `sample.{path}`",
+            need.entry
+        ));
+    }
+}
+
+/// Something that metrics read, and that only one step leaves.
+struct RequiredInput {
+    root: Root,
+    /// The key below the root; none where all below it is meant.
+    key: Option<&'static str>,
+    /// What gives it.
+    giver: &'static str,
+    /// The same as the suite has it.
+    entry: &'static str,
+    remedy: &'static str,
+}
+
+/// A metric that reads nothing but what a step leaves that a task does not have.
+struct MissingInput<'spec> {
+    metric: &'spec MetricSpec,
+    need: RequiredInput,
+    path: String,
+}
+
+/// What a task of a suite does not give its metrics.
+fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput> {
+    let steps = &asked.steps;
+    let mut needs = Vec::new();
+    if steps.judge.is_none() {
+        needs.push(RequiredInput {
+            root: Root::JudgeOutput,
+            key: None,
+            giver: "step `judge`",
+            entry: "{step: judge}",
+            remedy: "add {step: judge} before `auto_eval`",
+        });
+    }
+    if steps.support.is_empty() {
+        needs.push(RequiredInput {
+            root: Root::SupportOutput,
+            key: None,
+            giver: "step `support`",
+            entry: "{step: support}",
+            remedy: "add {step: support} before `inference`",
+        });
+    }
+    // A component may say of its own what others do not.
+    let backend = config.inference_role_of(asked).and_then(|role| config.backend_of(role));
+    let may_say_all = backend.is_none_or(|backend| matches!(backend.kind, BackendKind::CustomScript(_)));
+    if steps.inference.request != RequestKind::RollingLoglikelihood && !may_say_all {
+        needs.push(RequiredInput {
+            root: Root::ModelOutput,
+            key: Some("rolling"),
+            giver: "`request: rolling_loglikelihood`",
+            entry: "{step: inference, request: rolling_loglikelihood}",
+            remedy: "write {step: inference, request: rolling_loglikelihood}",
+        });
+    }
+    if steps.embed.is_none() && !may_say_all {
+        needs.push(RequiredInput {
+            root: Root::ModelOutput,
+            key: Some(SEMANTIC),
+            giver: "step `embed`",
+            entry: "{step: embed}",
+            remedy: "add {step: embed} before `auto_eval`",
+        });
+    }
+    needs
+}
+
+/// What the metrics of a task lack in its `asked` form, which is one of the suite `config`.
+fn lacks<'spec>(
+    task: &'spec TaskSpec,
+    config: &PipelineConfig,
+    asked: &TaskSpec,
+    scoring: &Scoring,
+) -> Vec<MissingInput<'spec>> {
+    let mut lacks = Vec::new();
+    for (metric, planned) in task.metrics.iter().zip(&scoring.metrics) {
+        let found = needs_of(config, asked).into_iter().find_map(|need| {
+            let is_meant = |path: &FieldPath| {
+                path.root() == need.root && need.key.is_none_or(|key| path.first_key() == Some(key))
+            };
+            let of_step =
+                |input: &&gage_plugin::Input| !input.paths.is_empty() && input.paths.iter().all(is_meant);
+            let input = planned.metric.inputs().iter().find(of_step)?;
+            let path = input.paths.first()?.as_str().to_owned();
+            Some(MissingInput { metric, need, path })
+        });
+        lacks.extend(found);
+    }
+    lacks
+}

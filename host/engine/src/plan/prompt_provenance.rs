@@ -1,0 +1,76 @@
+//! What writes the prompts of a task, as its results name it.
+
+use super::PlannedTask;
+use gage_config::{HookKind, PipelineConfig, RoleAdapterSpec, TaskSpec};
+use gage_core::prompt_version;
+use gage_plugin::{ConfiguredMember, PluginKind};
+use gage_record::Manifest;
+use gage_template::PromptRenderer;
+
+/// The name and the digest of each prompt or component that writes something for a model.
+#[derive(Default)]
+struct PromptProvenance<'t> {
+    found: Vec<(&'t str, String)>,
+    /// The roles whose prompts are among them.
+    roles: Vec<&'t str>,
+}
+
+impl<'t> PromptProvenance<'t> {
+    /// Adds the prompt of a role, each role once, and tells whether it has one.
+    fn add_prompt(&mut self, role: &'t RoleAdapterSpec, prompt: Option<&'t PromptRenderer>) -> bool {
+        let Some(prompt) = prompt else { return false };
+        if !self.roles.contains(&role.adapter_id.as_str()) {
+            self.roles.push(&role.adapter_id);
+            self.found.push((prompt.prompt_id(), prompt.digest().to_string()));
+        }
+        true
+    }
+
+    fn add_component<K: PluginKind>(&mut self, component: &'t ConfiguredMember<K>) {
+        self.found.push((component.name(), component.digest().to_string()));
+    }
+}
+
+/// The version of what writes the prompts of a task: of the model under test, then of the roles that support it, then of
+/// its judges. Where a role has a prompt it is that. Otherwise it is the component that makes the messages: that of the
+/// judge or of the role, and for the model under test the preprocessors of the dataset with its text hook.
+pub(super) fn version_of(task: &PlannedTask) -> String {
+    let mut writers = PromptProvenance::default();
+    if !writers.add_prompt(&task.role, task.prompt.as_deref()) {
+        let text_hooks = task.dataset.hooks.iter().filter(|(kind, _)| *kind == HookKind::Text);
+        task.dataset.chain.iter().for_each(|link| writers.add_component(link));
+        text_hooks.for_each(|(_, hook)| writers.add_component(hook));
+    }
+    for helper in task.helpers() {
+        if !writers.add_prompt(&helper.role, helper.prompt.as_deref())
+            && let Some(adapter) = &helper.adapter
+        {
+            writers.add_component(adapter);
+        }
+    }
+    for judge in task.judges.iter().flat_map(|judges| &judges.judges) {
+        if !writers.add_prompt(&judge.role, judge.prompt.as_deref()) {
+            writers.add_component(&judge.judge);
+        }
+    }
+    prompt_version(writers.found.iter().map(|(name, digest)| (*name, digest.as_str())))
+}
+
+/// The version that the manifest of a run has for a task. An older one has only the prompts of roles.
+pub(super) fn recorded_version(config: &PipelineConfig, task: &TaskSpec, manifest: &Manifest) -> String {
+    if let Some(version) = manifest.prompt_versions.get(&task.task_id) {
+        return version.clone();
+    }
+    let prompts = &manifest.identity["prompts"];
+    let mut roles: Vec<&str> = Vec::new();
+    for role in config.roles_of(task) {
+        if !roles.contains(&role.adapter_id.as_str()) {
+            roles.push(&role.adapter_id);
+        }
+    }
+    let recorded = |role: &str| {
+        let prompt = prompts.get(role)?;
+        Some((prompt["prompt_id"].as_str()?, prompt["digest"].as_str()?))
+    };
+    prompt_version(roles.into_iter().filter_map(recorded))
+}

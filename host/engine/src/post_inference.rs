@@ -1,0 +1,52 @@
+//! Who is asked about an answer when the model has given it: a model that makes vectors, and judges.
+
+use crate::budget;
+use crate::embedding::EmbeddingStep;
+use crate::inference::SampleResult;
+use crate::judging::JudgeStep;
+use crate::task_state::TaskState;
+use gage_core::Outcome;
+use std::sync::Arc;
+
+/// The steps of a task between the answer and its scores that ask further models; at least one.
+pub(crate) struct PostInferenceSteps {
+    embedding: Option<EmbeddingStep>,
+    judging: Option<JudgeStep>,
+}
+
+impl PostInferenceSteps {
+    /// The steps; nothing where there are none.
+    pub(crate) fn new(
+        embedding: Option<EmbeddingStep>,
+        judging: Option<JudgeStep>,
+    ) -> Option<PostInferenceSteps> {
+        (embedding.is_some() || judging.is_some()).then_some(PostInferenceSteps { embedding, judging })
+    }
+
+    /// Asks about an answer; nothing where the run is stopped before all have replied. What fails ends the sample.
+    pub(crate) async fn run(&self, task: &TaskState, inferred: Arc<SampleResult>) -> Option<SampleResult> {
+        // Taken apart only when an answer has come: whoever writes it into the journal has it until then.
+        let compared = match &self.embedding {
+            Some(embedding) => {
+                let open = budget::pending_usage();
+                let compared = embedding.compare(task, &inferred).await?;
+                if !compared.holds_usage() {
+                    task.spending.keep_pending_usage_since(open);
+                }
+                Arc::new(compared.apply_to(Arc::unwrap_or_clone(inferred)))
+            }
+            None => inferred,
+        };
+        match &self.judging {
+            Some(judging) if compared.outcome == Outcome::Scored => {
+                let open = budget::pending_usage();
+                let judged = judging.judge(task, &compared).await?;
+                if !judged.holds_usage() {
+                    task.spending.keep_pending_usage_since(open);
+                }
+                Some(judged.apply_to(Arc::unwrap_or_clone(compared)))
+            }
+            _ => Some(Arc::unwrap_or_clone(compared)),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What earlier processes of a run have done, and what is left of a row.
+
+use crate::reader::{PreparedRow, ReadError, RowWork};
+use crate::scoring_batches::{BATCH, Batches};
+use gage_core::Outcome;
+use gage_record::{AnswerReader, IndexedSample, JournalIndex, SampleRecord, Stage};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What is recorded of a task.
+pub(crate) struct ResumeState {
+    index: Arc<JournalIndex>,
+    task_id: String,
+    /// Samples that ended in one of these ways are tried again.
+    retried: Vec<Outcome>,
+    /// The numbers of the batches in which nothing is left to be done.
+    complete: HashSet<u64>,
+}
+
+/// What is found of a batch.
+#[derive(Default)]
+struct BatchProgress {
+    finished: u64,
+    scored: u64,
+    /// Whether all that were scored may have been scored together.
+    may_be_one_batch: bool,
+    /// How many each says that were scored together.
+    scored_together: Option<Option<u16>>,
+}
+
+impl BatchProgress {
+    fn new() -> BatchProgress {
+        BatchProgress { may_be_one_batch: true, ..BatchProgress::default() }
+    }
+
+    fn add(&mut self, sample: IndexedSample, retried: &[Outcome]) {
+        self.finished += u64::from(sample.is_finished() && !retried.contains(&sample.outcome));
+        if sample.is_finished() && sample.is_answered() {
+            self.scored += 1;
+            self.may_be_one_batch &=
+                *self.scored_together.get_or_insert(sample.scored_together) == sample.scored_together;
+        }
+    }
+
+    /// Whether so many rows are finished, and those that were scored were so in one go. Where a process
+    /// ended while it scored them once more, with answers that had been missing, some have the scores of
+    /// the one go and some those of the other.
+    fn is_complete(&self, rows: u64) -> bool {
+        let together = self.scored_together.flatten().map(u64::from);
+        self.finished == rows
+            && self.may_be_one_batch
+            && together.is_none_or(|together| together == self.scored)
+    }
+}
+
+impl ResumeState {
+    /// `total` is the number of the task's rows, where it is known; samples that ended in one of the ways of
+    /// `retried` are not taken for finished.
+    pub(crate) fn new(
+        index: &Arc<JournalIndex>,
+        task_id: &str,
+        total: Option<u64>,
+        retried: &[Outcome],
+    ) -> ResumeState {
+        let mut complete = HashSet::new();
+        let mut found = BatchProgress::new();
+        let mut samples = index.samples(task_id).peekable();
+        while let Some((row, sample)) = samples.next() {
+            found.add(sample, retried);
+            let rows = Batches::rows_of_batch(row);
+            if samples.peek().is_some_and(|(next, _)| rows.contains(next)) {
+                continue;
+            }
+            let end = total.map_or(rows.end, |total| total.clamp(rows.start, rows.end));
+            if found.is_complete(end - rows.start) {
+                complete.insert(row / BATCH);
+            }
+            found = BatchProgress::new();
+        }
+        ResumeState {
+            index: Arc::clone(index),
+            task_id: task_id.to_owned(),
+            retried: retried.to_vec(),
+            complete,
+        }
+    }
+
+    /// How many samples are not done again, but for their scores.
+    pub(crate) fn kept_samples(&self) -> u64 {
+        let kept = self.index.samples(&self.task_id).filter(|(_, sample)| {
+            is_kept(*sample) && (!self.is_retried(*sample) || needs_rescoring(*sample))
+        });
+        kept.count() as u64
+    }
+
+    /// What is left, row by row.
+    pub(crate) fn remaining(&self) -> RemainingWork<'_> {
+        RemainingWork { resume: self, answers: self.index.answers() }
+    }
+
+    fn is_retried(&self, sample: IndexedSample) -> bool {
+        self.retried.contains(&sample.outcome)
+    }
+
+    fn is_complete(&self, row: u64) -> bool {
+        self.complete.contains(&(row / BATCH))
+    }
+}
+
+/// Whether the model need not be asked again.
+fn is_kept(sample: IndexedSample) -> bool {
+    sample.is_answered() || sample.is_finished()
+}
+
+/// Whether a sample that failed needs only its scores anew: it was answered, and a scorer failed.
+fn needs_rescoring(sample: IndexedSample) -> bool {
+    sample.is_answered() && matches!(sample.outcome, Outcome::PluginError | Outcome::PluginTimeout)
+}
+
+/// Whether the model had answered, and who was asked about the answer failed.
+fn failed_after_inference(record: &SampleRecord) -> bool {
+    let is_behind = |stage: Stage| matches!(stage, Stage::Embed | Stage::Judge);
+    record.model_output.is_some() && record.error.as_ref().is_some_and(|error| is_behind(error.stage))
+}
+
+/// Says of each row what is left to be done.
+pub(crate) struct RemainingWork<'e> {
+    resume: &'e ResumeState,
+    answers: AnswerReader<'e>,
+}
+
+impl RemainingWork<'_> {
+    /// What is wrong with a Sample that could not be asked in an earlier process, and is not asked again.
+    pub(crate) fn invalid_message(&mut self, index: u64) -> Result<Option<String>, ReadError> {
+        let ResumeState { index: journal, task_id, .. } = self.resume;
+        let is_invalid = |recorded: &IndexedSample| {
+            recorded.outcome == Outcome::InvalidSample
+                && recorded.is_finished()
+                && !recorded.is_answered()
+                && !self.resume.is_retried(*recorded)
+        };
+        if journal.get(task_id, index).filter(is_invalid).is_none() {
+            return Ok(None);
+        }
+        let record = self.answers.read_whole(task_id, index)?;
+        Ok(Some(record.and_then(|record| record.error).map(|error| error.message).unwrap_or_default()))
+    }
+
+    /// What is left of a row; nothing where it is finished. An answer in a batch that is not complete is
+    /// scored with its neighbours, as it would have been without a pause.
+    pub(crate) fn next_step(&mut self, row: PreparedRow) -> Result<Option<RowWork>, ReadError> {
+        let ResumeState { index, task_id, .. } = self.resume;
+        let Some(recorded) = index.get(task_id, row.index) else { return Ok(Some(RowWork::Row(row))) };
+        if !recorded.is_of_row(&row.row_digest) {
+            return Err(ReadError::Changed { row: row.index });
+        }
+        if self.resume.is_complete(row.index) {
+            return Ok(None);
+        }
+        let is_retried = self.resume.is_retried(recorded);
+        if recorded.is_answered()
+            && (!is_retried || needs_rescoring(recorded))
+            && let Some(record) = self.answers.read(task_id, row.index)?
+        {
+            return Ok(Some(RowWork::Answered(Box::new(record))));
+        }
+        if recorded.awaits_judges()
+            && let Some(record) = self.answers.read(task_id, row.index)?
+        {
+            return Ok(Some(RowWork::AwaitingJudges(Box::new(record))));
+        }
+        if !is_retried && recorded.is_finished() {
+            return Ok(None);
+        }
+        // Where a judge failed, or who makes vectors, only these are asked again.
+        let failed = self.answers.read_whole(task_id, row.index)?;
+        Ok(Some(match failed.filter(failed_after_inference) {
+            Some(record) => RowWork::AwaitingJudges(Box::new(record)),
+            None => RowWork::Row(row),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_record::{
+        AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, SampleTiming, Scores, ScoresEntry,
+    };
+    use serde_json::{Value, json};
+
+    /// A journal in which each row has an answer, and scores that were made with so many.
+    fn journal(together: &[u32]) -> (tempfile::TempDir, Arc<JournalIndex>) {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::create(root.path(), "run").expect("a run folder");
+        Manifest::new("run", "0.1.0", json!({})).write(&folder).expect("written");
+        let mut writer = JournalWriter::open(&folder).expect("opened").writer;
+        for (index, together) in (0_u64..).zip(together) {
+            let answer = JournalEntry::Answer(AnswerEntry {
+                task_id: "t",
+                index,
+                sample_id: "s",
+                row_digest: "00",
+                outcome: Outcome::Scored,
+                sample: (&Value::Null).into(),
+                support_output: None,
+                model_output: (&Value::Null).into(),
+                judge_output: None,
+                timing: SampleTiming::default(),
+                awaits_scores: true,
+                awaits_judges: false,
+            });
+            let scores = ScoresEntry {
+                task_id: "t".into(),
+                index,
+                sample_id: "s".into(),
+                row_digest: "00".into(),
+                outcome: Outcome::Scored,
+                scores: Scores { scored_together: *together, ..Scores::default() },
+            };
+            writer.append_batch([answer, JournalEntry::Scores(&scores)]).expect("written");
+        }
+        let index = Arc::new(JournalIndex::read(&folder).expect("read"));
+        (root, index)
+    }
+
+    #[test]
+    fn a_batch_is_complete_when_its_rows_were_scored_in_one_go() {
+        for (together, is_complete) in [
+            (vec![3, 3, 3], true),
+            // As older programs wrote it.
+            (vec![0, 0, 0], true),
+            // The last row had been missing, and its process ended before all had their new scores.
+            (vec![3, 2, 3], false),
+            (vec![2, 2, 2], false),
+        ] {
+            let (_root, index) = journal(&together);
+            let earlier = ResumeState::new(&index, "t", Some(3), &[]);
+            assert_eq!(earlier.is_complete(0), is_complete, "{together:?}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The tasks of a run, in order or several at a time, and the threads that all of them share.
+
+use crate::cancel_token::{CancelToken, StopReason};
+use crate::datasets::Datasets;
+use crate::embedding::EmbeddingStep;
+use crate::events::Events;
+use crate::judging::{JudgeStep, RolePermits};
+use crate::plan::Plan;
+use crate::post_inference::PostInferenceSteps;
+use crate::progress::Progress;
+use crate::recorder::{self, RecordRequest};
+use crate::resume::ResumeState;
+use crate::run::{RunError, RunOptions, TaskReport};
+use crate::scoring::{self, ScoreQueue, ScoreRequest};
+use crate::session::Session;
+use crate::support_role::SupportRole;
+use crate::task_pipeline::{CancelOnPanic, TaskOutput, TaskResources, run_task};
+use crate::task_state::TaskState;
+use gage_config::{DatasetSpec, FailurePolicy};
+use gage_core::{Object, spawn_named};
+use gage_data::DataError;
+use gage_record::{JournalIndex, JournalWriter};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+/// Entries that may wait for the recorder: about as many as it writes together.
+const RECORD_QUEUE_CAPACITY: usize = 4_096;
+/// Rows that are counted when a run is stopped: about two seconds of reading.
+const MAX_COUNTED_ROWS: u64 = 1_000_000;
+/// Batches that may wait for a scorer.
+const SCORE_QUEUE_CAPACITY: usize = 4;
+
+/// A run on its way: what all tasks share.
+pub(crate) struct TaskScheduler<'r> {
+    plan: &'r Plan,
+    datasets: &'r Datasets,
+    session: &'r Session,
+    options: &'r RunOptions,
+    index: &'r Arc<JournalIndex>,
+    progress: &'r Arc<dyn Progress>,
+    events: &'r Events,
+    stop: &'r CancelToken,
+    runtime: &'r Handle,
+    permits: RolePermits,
+}
+
+/// Where tasks hand on what came of their rows.
+#[derive(Clone)]
+struct Sinks {
+    scorers: mpsc::Sender<ScoreRequest>,
+    recorder: mpsc::Sender<RecordRequest>,
+}
+
+impl<'r> TaskScheduler<'r> {
+    #[expect(clippy::too_many_arguments, reason = "the parts of a run that tasks need, each once")]
+    pub(crate) fn new(
+        plan: &'r Plan,
+        datasets: &'r Datasets,
+        session: &'r Session,
+        options: &'r RunOptions,
+        index: &'r Arc<JournalIndex>,
+        progress: &'r Arc<dyn Progress>,
+        events: &'r Events,
+        stop: &'r CancelToken,
+        runtime: &'r Handle,
+    ) -> TaskScheduler<'r> {
+        let permits = RolePermits::new(options.concurrency.max(1));
+        TaskScheduler { plan, datasets, session, options, index, progress, events, stop, runtime, permits }
+    }
+
+    /// Runs the tasks, with scorers and a recorder that all of them share.
+    pub(crate) fn run_tasks(
+        &self,
+        tasks: &[Arc<TaskState>],
+        writer: &mut JournalWriter,
+    ) -> Result<Vec<TaskReport>, RunError> {
+        let (batch_sender, batches) = mpsc::channel::<ScoreRequest>(SCORE_QUEUE_CAPACITY);
+        let (entry_sender, mut entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
+        let batches: ScoreQueue = Arc::new(Mutex::new(batches));
+        let stop = self.stop;
+        std::thread::scope(|threads| {
+            let scorers: Vec<_> = (0..self.options.workers.max(1))
+                .map(|_| {
+                    let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
+                    spawn_named(threads, "scorer", move || {
+                        let _guard = CancelOnPanic(stop);
+                        scoring::run(&batches, &sender);
+                    })
+                })
+                .collect();
+            // With the last scorer the queue is closed, so that nobody waits for one that is gone.
+            drop(batches);
+            let recorder = spawn_named(threads, "recorder", move || {
+                let _guard = CancelOnPanic(stop);
+                let result = recorder::run(writer, &mut entries, self.progress.as_ref(), self.events);
+                // With the receiver gone nobody waits for a journal that cannot be written.
+                drop(entries);
+                if result.is_err() {
+                    stop.cancel();
+                }
+                result
+            });
+            let hands = Sinks { scorers: batch_sender, recorder: entry_sender };
+            let ran = self.run_in_parallel(tasks, &hands);
+            drop(hands);
+            let scored: Vec<_> = scorers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+            recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
+            if scored.iter().any(Result::is_err) {
+                return Err(RunError::Panicked("scorer"));
+            }
+            let ran = ran.into_iter().collect::<Result<Vec<_>, _>>()?;
+            ran.into_iter().zip(tasks).map(|(output, task)| self.report(task, output)).collect()
+        })
+    }
+
+    /// Runs tasks in their order, as many at a time as are allowed.
+    fn run_in_parallel(
+        &self,
+        tasks: &[Arc<TaskState>],
+        hands: &Sinks,
+    ) -> Vec<Result<Option<TaskOutput>, RunError>> {
+        let parallelism = self.options.task_parallelism.unwrap_or(self.plan.config.task_parallelism);
+        let next = AtomicUsize::new(0);
+        let ended: Mutex<Vec<(usize, Result<Option<TaskOutput>, RunError>)>> = Mutex::default();
+        std::thread::scope(|threads| {
+            for _ in 0..parallelism.clamp(1, tasks.len().max(1)) {
+                spawn_named(threads, "task", || {
+                    let _guard = CancelOnPanic(self.stop);
+                    loop {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(task) = tasks.get(place) else { break };
+                        let result = self.run_one(task, hands);
+                        if result.is_err() {
+                            self.stop.cancel();
+                        }
+                        ended.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+                    }
+                });
+            }
+        });
+        let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ended.sort_by_key(|(place, _)| *place);
+        ended.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// Runs a task to its end; nothing where the run is stopped before it begins.
+    fn run_one(&self, task: &Arc<TaskState>, hands: &Sinks) -> Result<Option<TaskOutput>, RunError> {
+        if task.stop.is_cancelled() {
+            return Ok(None);
+        }
+        let (planned, options) = (&task.planned, self.options);
+        let spec = &planned.spec;
+        let task_id = &spec.task_id;
+        self.events.emit_task("task_started", task_id, json!({}));
+        let backend = self.session.backend(&planned.role.backend_id).ok_or(RunError::Panicked("session"))?;
+        let most = [spec.max_samples, options.max_samples].into_iter().flatten().min();
+        let dataset = self.datasets.get(&planned.dataset.spec.dataset_id);
+        let dataset = dataset.ok_or(RunError::Panicked("search for datasets"))?;
+        let rows = match dataset.open_as(&planned.dataset.spec, most) {
+            Ok(rows) => rows,
+            Err(error @ DataError::Changed { .. }) => {
+                return Err(RunError::data_changed(&planned.dataset, &error));
+            }
+            // The others have data of their own.
+            Err(failure) => {
+                let output = TaskOutput::unread(failure);
+                self.on_task_finished(task, &output);
+                return Ok(Some(output));
+            }
+        };
+        let total = rows.total().map(|rows| rows.saturating_mul(spec.repeat));
+        let index = self.index;
+        let earlier = (!index.is_empty()).then(|| ResumeState::new(index, task_id, total, &options.retry));
+        let done = earlier.as_ref().map_or(0, ResumeState::kept_samples);
+        let means = planned.scoring.means();
+        self.events.emit_task(
+            "samples_planned",
+            task_id,
+            json!({"total": total, "done": done, "means": means}),
+        );
+        self.progress.task_started(task_id, total, done, means.first().copied());
+        let judging = planned.judges.as_ref().map(|judges| {
+            JudgeStep::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
+        });
+        let embedding = planned.embed.as_ref().map(|embed| {
+            EmbeddingStep::new(embed, self.session, &self.permits).ok_or(RunError::Panicked("session"))
+        });
+        let helper =
+            |planned: &_| SupportRole::new(planned, self.session, &self.permits, self.options.workers);
+        let hands = hands.clone();
+        let mut output = run_task(TaskResources {
+            task: Arc::clone(task),
+            backend: Arc::clone(backend),
+            post_inference: PostInferenceSteps::new(embedding.transpose()?, judging.transpose()?),
+            support: planned.support.iter().map(helper).collect(),
+            tools: planned.tools.as_ref().map(|tools| helper(&tools.helper)),
+            rows,
+            preparation: dataset.preparation_of(&planned.dataset),
+            resume: earlier,
+            concurrency: self.permits.concurrency_of(&planned.role, backend.as_ref()),
+            permits: self.permits.semaphore_of(&planned.role, backend.as_ref()),
+            workers: options.workers,
+            scorers: hands.scorers,
+            recorder: hands.recorder,
+            progress: Arc::clone(self.progress),
+            runtime: self.runtime,
+        })?;
+        self.session.check_model_files()?;
+        // What came to its end has shown how many there are.
+        let is_early = output.is_cut_off || output.failure.is_some() || output.too_many_invalid.is_some();
+        output.planned = if is_early { total.or_else(|| self.count_planned(task)) } else { total };
+        self.on_task_finished(task, &output);
+        Ok(Some(output))
+    }
+
+    /// Tells of the end of a task, and ends the others where its failure ends the run.
+    fn on_task_finished(&self, task: &TaskState, output: &TaskOutput) {
+        let task_id = task.id();
+        let outcomes: Object = task
+            .counts()
+            .occurred()
+            .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
+            .collect();
+        let note = json!({"outcomes": outcomes, "answered_before": output.earlier, "rows_filtered": output.filtered});
+        self.events.emit_task("task_finished", task_id, note);
+        self.progress.task_finished(task_id);
+        for missing in &output.missing_fields {
+            self.events.emit_task("missing_field", task_id, json!({"message": missing.to_string()}));
+        }
+        let wrong = match (&output.failure, &output.too_many_invalid) {
+            (Some(error), _) => Some(("data_failed", error.to_string())),
+            (None, Some(invalid)) => Some(("too_many_invalid", invalid.to_string())),
+            (None, None) => None,
+        };
+        if let Some((kind, message)) = wrong {
+            self.events.emit_task(kind, task_id, json!({"message": message}));
+            if self.plan.config.failure_policy == Some(FailurePolicy::FailFast) {
+                self.stop.cancel_for(&StopReason::FailFast(format!("{task_id}: {message}")));
+            }
+        }
+    }
+
+    /// How many records a task is to have: its rows are counted, and not prepared. None where they cannot be read, or are
+    /// too many to be counted while somebody waits for the end of the run.
+    fn count_planned(&self, task: &TaskState) -> Option<u64> {
+        let planned = &task.planned;
+        let spec = &planned.spec;
+        let most = [spec.max_samples, self.options.max_samples].into_iter().flatten().min();
+        // In another order there are as many.
+        let dataset = DatasetSpec { shuffle: false, ..planned.dataset.spec.clone() };
+        let rows = self.datasets.get(&dataset.dataset_id)?.open_as(&dataset, most).ok()?;
+        let count = match rows.total() {
+            Some(total) => total,
+            None => rows.count_up_to(MAX_COUNTED_ROWS)?,
+        };
+        Some(count.saturating_mul(spec.repeat))
+    }
+
+    fn report(&self, task: &TaskState, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
+        let Some(output) = output else {
+            let planned = self.count_planned(task);
+            return Ok(TaskReport { cut_off: task.stop.reason(), planned, ..TaskReport::nothing(task.id()) });
+        };
+        let counts = task.counts();
+        if counts.total() != output.begun {
+            return Err(RunError::LostSamples { begun: output.begun, recorded: counts.total() });
+        }
+        Ok(TaskReport {
+            task_id: task.id().to_owned(),
+            counts,
+            planned: output.planned,
+            resumed: output.earlier,
+            filtered: output.filtered,
+            missing_fields: output.missing_fields,
+            too_many_invalid: output.too_many_invalid,
+            failure: output.failure,
+            cut_off: task.stop.reason().filter(|_| output.is_cut_off),
+            reading: output.reading,
+            inference: output.inference,
+            evaluation: task.evaluation_time(),
+        })
+    }
+}

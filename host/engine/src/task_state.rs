@@ -1,0 +1,119 @@
+//! A task that runs, as the threads of the run see it.
+
+use crate::budget::BudgetTracker;
+use crate::cancel_token::{CancelToken, StopReason};
+use crate::plan::PlannedTask;
+use gage_backend::{BackendError, BackendErrorKind};
+use gage_config::FailurePolicy;
+use gage_core::{Outcome, OutcomeCounts};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A task that runs: its plan, what came of it so far, and who can end it.
+pub(crate) struct TaskState {
+    pub(crate) planned: Arc<PlannedTask>,
+    /// Ends this task; set with that of the run.
+    pub(crate) stop: CancelToken,
+    /// Ends the run.
+    pub(crate) run_stop: CancelToken,
+    /// What the run has spent.
+    pub(crate) spending: Arc<BudgetTracker>,
+    counts: Mutex<OutcomeCounts>,
+    evaluation_ns: AtomicU64,
+}
+
+impl TaskState {
+    pub(crate) fn new(
+        planned: &Arc<PlannedTask>,
+        run_stop: &CancelToken,
+        spending: &Arc<BudgetTracker>,
+    ) -> TaskState {
+        TaskState {
+            planned: Arc::clone(planned),
+            stop: run_stop.child(),
+            run_stop: run_stop.clone(),
+            spending: Arc::clone(spending),
+            counts: Mutex::default(),
+            evaluation_ns: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.planned.spec.task_id
+    }
+
+    /// A sample is finished and recorded.
+    pub(crate) fn on_recorded(&self, outcome: Outcome) {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).add(outcome);
+    }
+
+    /// A sample is finished. Its failure counts before it is recorded: the next ones do not wait for the disk.
+    pub(crate) fn on_finished(&self, outcome: Outcome, sample_id: &str) {
+        if !is_failure(outcome) {
+            return;
+        }
+        self.spending.add_failure(&self.run_stop);
+        if self.planned.spec.failure_policy == FailurePolicy::FailFast {
+            let reason = StopReason::FailFast(format!("{}: {sample_id} ended as {outcome}", self.id()));
+            if self.planned.ends_run {
+                self.run_stop.cancel_for(&reason)
+            } else {
+                self.stop.cancel_for(&reason)
+            }
+        }
+    }
+
+    /// What is waited for, such as room for a further request of a sample that was begun; nothing where a budget is used up
+    /// by then.
+    pub(crate) async fn unless_budget_exhausted<T>(&self, waited: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.stop.budget_exhausted() => None,
+            came = waited => Some(came),
+        }
+    }
+
+    /// How the samples that are recorded ended.
+    pub(crate) fn counts(&self) -> OutcomeCounts {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds time that went into scoring.
+    pub(crate) fn add_evaluation_time(&self, spent: Duration) {
+        let nanoseconds = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
+        self.evaluation_ns.fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// The time that went into scoring, over all threads.
+    pub(crate) fn evaluation_time(&self) -> Duration {
+        Duration::from_nanos(self.evaluation_ns.load(Ordering::Relaxed))
+    }
+
+    /// Ends the run where an error says that no request will fare better. Returns whether it does.
+    pub(crate) fn stops_on(&self, backend_id: &str, error: &BackendError) -> bool {
+        if error.kind.stops_run() {
+            let (backend_id, message) = (backend_id.to_owned(), error.message.clone());
+            self.run_stop.cancel_for(&match error.kind {
+                BackendErrorKind::ModelLost => StopReason::ModelLost { backend_id, message },
+                _ => StopReason::BackendRefused { backend_id, message },
+            });
+        }
+        error.kind.stops_run()
+    }
+}
+
+/// Whether the sample ended by a fault of the data, the world or a plugin, rather than by what the model
+/// said.
+pub(crate) fn is_failure(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::BackendError
+        | Outcome::JudgeUnparseable
+        | Outcome::PluginError
+        | Outcome::PluginTimeout
+        | Outcome::InvalidSample => true,
+        Outcome::Scored | Outcome::EmptyOutput | Outcome::Truncated | Outcome::Refused | Outcome::Skipped => {
+            false
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! A model that calls tools: its calls are answered and it is asked again, until it answers without calls or a
+//! bound is reached.
+
+use crate::inference::{InferenceStep, SampleResult, failure_of, milliseconds, outcome_of};
+use crate::request_slots::RequestSlot;
+use crate::support_role::{
+    SupportError, SupportFailure, SupportInput, SupportOutput, SupportRole, payload_of,
+};
+use crate::tool_calls::{MAX_CALLS, ToolCall, choice_after, result_of};
+use crate::usage::{TOOL_USAGE, sum_of};
+use futures::future::join_all;
+use gage_backend::{GenerateRequest, RequestTiming, cancellable, with_slot};
+use gage_config::ToolLoopSpec;
+use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, OutputView, Role, Usage};
+use gage_record::{ErrorNote, Stage};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// Bytes of a token, where the backend does not count them.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The turns of a model and the tools that it calls.
+pub(crate) struct ToolLoop<'a> {
+    pub(crate) asking: &'a InferenceStep,
+    pub(crate) helper: &'a SupportRole,
+    pub(crate) bounds: &'a ToolLoopSpec,
+}
+
+/// How a conversation ended.
+enum LoopExit {
+    /// The model answered without calls, or was cut off by itself.
+    Answered,
+    /// A bound was reached: its name, and what it says.
+    Bound(&'static str, String),
+    /// The backend or the component failed.
+    Failed(SupportFailure),
+    /// The run is stopped, and nothing is recorded.
+    Stopped,
+}
+
+/// What was said so far.
+#[derive(Default)]
+struct Transcript {
+    /// The messages behind the prompt.
+    trajectory: Vec<Value>,
+    last: Option<ModelOutput>,
+    turns: u32,
+    usage: Option<Usage>,
+    tool_usage: Option<Usage>,
+    /// Tokens that count for the bound.
+    tokens: u64,
+    /// What requests and tools took, without waits for a free slot.
+    spent: Duration,
+    latency: Duration,
+    first_token: Option<Duration>,
+    /// Calls of the model, and how many of them were not made again for one that failed.
+    attempts: u32,
+    requests: u32,
+}
+
+impl ToolLoop<'_> {
+    /// Goes on from the first request, for which there is room, to the end.
+    pub(crate) async fn resumed(
+        &self,
+        request: Box<GenerateRequest>,
+        own_params: Option<Value>,
+        place: Arc<RequestSlot>,
+        mut inferred: Box<SampleResult>,
+    ) -> Option<Box<SampleResult>> {
+        let mut told = Transcript::default();
+        let end = self.converse(request, place, &inferred, &mut told).await;
+        let scored = &self.asking.task.planned.spec.score_outcomes;
+        match end {
+            LoopExit::Stopped => return None,
+            LoopExit::Answered => {
+                let outcome = told.last.as_ref().map(|output| outcome_of(output, scored));
+                inferred.outcome = outcome.unwrap_or(Outcome::EmptyOutput);
+            }
+            // Where the task scores what is cut off, the bound is told by `stopped_by` alone.
+            LoopExit::Bound(kind, _) if scored.contains(&Outcome::Truncated) => told.stopped_by(kind),
+            LoopExit::Bound(kind, message) => {
+                told.stopped_by(kind);
+                inferred.outcome = Outcome::Truncated;
+                let kind = kind.to_owned();
+                inferred.error = Some(ErrorNote { stage: Stage::Inference, kind, message, pointer: None });
+            }
+            LoopExit::Failed(failure) => inferred.failed_result(Stage::Inference, failure),
+        }
+        inferred.timing.latency_ms = milliseconds(told.latency);
+        inferred.timing.first_token_ms = told.first_token.map(milliseconds);
+        inferred.timing.attempts = told.attempts;
+        inferred.timing.requests = told.requests;
+        if told.turns > 0 || inferred.outcome == Outcome::Truncated {
+            inferred.model_output = OutputView::Read(Box::new(told.into_output(own_params)));
+        }
+        Some(inferred)
+    }
+
+    async fn converse(
+        &self,
+        mut request: Box<GenerateRequest>,
+        first: Arc<RequestSlot>,
+        inferred: &SampleResult,
+        told: &mut Transcript,
+    ) -> LoopExit {
+        let mut history = history_of(inferred, &request);
+        let mut first = Some(first);
+        loop {
+            let reply = match self.turn(&request, first.take(), told).await {
+                Ok(reply) => reply,
+                Err(end) => return end,
+            };
+            let calls = ToolCall::all(&reply, told.turns);
+            let message = message_of(&reply, &calls);
+            told.add_reply(&request, &message, reply);
+            history.extend(told.trajectory.last().cloned());
+            // Calls of a reply that was cut off may lack their end.
+            let is_whole = told.last.as_ref().is_some_and(|last| {
+                !matches!(last.finish_reason, FinishReason::Length | FinishReason::ContentFilter)
+            });
+            if calls.is_empty() || !is_whole {
+                return LoopExit::Answered;
+            }
+            if let Some((kind, message)) = self.turn_limit_reached(told, calls.len()) {
+                return LoopExit::Bound(kind, message);
+            }
+            let results = match self.run_tools(&calls, &history, inferred, told).await {
+                Ok(results) => results,
+                Err(end) => return end,
+            };
+            request.messages.to_mut().push(message);
+            for result in results {
+                let value = result.to_value();
+                history.push(value.clone());
+                told.trajectory.push(value);
+                request.messages.to_mut().push(result);
+            }
+            request.tool_choice = choice_after(request.tool_choice.take());
+        }
+    }
+
+    /// One request and its reply.
+    async fn turn(
+        &self,
+        request: &GenerateRequest,
+        first: Option<Arc<RequestSlot>>,
+        told: &mut Transcript,
+    ) -> Result<ModelOutput, LoopExit> {
+        let (asking, task) = (self.asking, &self.asking.task);
+        let left = self.time_left(told)?;
+        let request = Box::new(request.clone());
+        let asked = async {
+            // Whoever waits here has answers that were paid for, so a signal does not end it.
+            let place = match first {
+                Some(place) => place,
+                None => task.unless_budget_exhausted(RequestSlot::acquire_new(&asking.rooms, None)).await?,
+            };
+            let began = Instant::now();
+            let reply =
+                with_slot(Arc::clone(&place) as _, within(left, asking.backend.generate(request))).await;
+            Some((reply, began.elapsed(), place))
+        };
+        let asked = cancellable(asked, task.stop.cancelled(), task.stop.aborted()).await;
+        // Its place is free when it is known what it took, so that nobody begins behind a budget.
+        let Some((reply, spent, _place)) = asked.flatten() else { return Err(LoopExit::Stopped) };
+        told.spent += spent;
+        let backend_id = &task.planned.role.backend_id;
+        match reply {
+            None => Err(self.is_over_time()),
+            Some(Ok(reply)) => {
+                // What was kept costs nothing.
+                if reply.timing.attempts > 0 {
+                    task.spending.add_usage(backend_id, reply.output.usage, &task.run_stop);
+                }
+                told.time(reply.timing);
+                Ok(reply.output)
+            }
+            Some(Err(error)) if task.stops_on(backend_id, &error) => Err(LoopExit::Stopped),
+            Some(Err(error)) => {
+                told.attempts = told.attempts.saturating_add(error.attempts);
+                told.requests = told.requests.saturating_add(error.attempts.min(1));
+                Err(LoopExit::Failed(failure_of(error)))
+            }
+        }
+    }
+
+    /// The results of the calls of a reply, in their order.
+    async fn run_tools(
+        &self,
+        calls: &[ToolCall],
+        history: &[Value],
+        inferred: &SampleResult,
+        told: &mut Transcript,
+    ) -> Result<Vec<Message>, LoopExit> {
+        let (left, began) = (self.time_left(told)?, Instant::now());
+        let (found, sample) = (payload_of(&inferred.support_output), inferred.sample.value());
+        let results = calls.iter().map(|call| async {
+            let Ok(named) = &call.named else {
+                return Ok((call.refused(), None));
+            };
+            let payload = SupportInput {
+                sample: &sample,
+                found: &found,
+                history: Some(history),
+                tool_call: Some(named),
+            };
+            let SupportOutput { output, usage } =
+                self.helper.ask(&self.asking.task, &inferred.sample_id, &payload).await?;
+            Ok::<_, SupportError>((result_of(&call.id, output), usage))
+        });
+        let results = within(left, join_all(results)).await;
+        told.spent += began.elapsed();
+        let mut messages = Vec::with_capacity(calls.len());
+        let mut failed = None;
+        // What was found was paid for, whatever failed beside it.
+        for result in results.ok_or_else(|| self.is_over_time())? {
+            match result {
+                Ok((message, usage)) => {
+                    told.tool_usage = sum_of(told.tool_usage, usage);
+                    messages.push(message);
+                }
+                Err(SupportError::Stopped) => return Err(LoopExit::Stopped),
+                Err(SupportError::Failure(failure)) => {
+                    failed.get_or_insert(failure);
+                }
+            }
+        }
+        match failed {
+            None => Ok(messages),
+            Some(failure) => {
+                let message = format!("{}: {}", self.helper.name(), failure.message);
+                Err(LoopExit::Failed(SupportFailure { message, ..failure }))
+            }
+        }
+    }
+
+    /// The bound that forbids a further turn, if one does.
+    fn turn_limit_reached(&self, told: &Transcript, calls: usize) -> Option<(&'static str, String)> {
+        let ToolLoopSpec { max_turns, max_tokens, .. } = self.bounds;
+        if told.turns >= *max_turns {
+            return Some((
+                "max_turns",
+                format!("the model still called tools in turn {max_turns}, the last one"),
+            ));
+        }
+        if let Some(most) = max_tokens.filter(|most| told.tokens >= *most) {
+            let message = format!("{} tokens are taken, of {most} that are allowed", told.tokens);
+            return Some(("max_tokens", message));
+        }
+        let message = || format!("the model called {calls} tools at once; at most {MAX_CALLS} are answered");
+        (calls > MAX_CALLS).then(|| ("max_calls", message()))
+    }
+
+    /// How much time is left, where it is bounded.
+    fn time_left(&self, told: &Transcript) -> Result<Option<Duration>, LoopExit> {
+        let Some(most) = self.bounds.max_time else { return Ok(None) };
+        match most.saturating_sub(told.spent) {
+            Duration::ZERO => Err(self.is_over_time()),
+            left => Ok(Some(left)),
+        }
+    }
+
+    fn is_over_time(&self) -> LoopExit {
+        let seconds = self.bounds.max_time.unwrap_or_default().as_secs_f64();
+        LoopExit::Bound("max_time", format!("the {seconds} s of a conversation with tools are over"))
+    }
+}
+
+/// What comes in time; everything where no time is set.
+async fn within<T>(left: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
+    match left {
+        Some(left) => timeout(left, work).await.ok(),
+        None => Some(work.await),
+    }
+}
+
+/// The messages of the prompt as JSON, for components. Where there are media, those of the Sample: what was
+/// read from the disk for a request need not go into every call.
+fn history_of(inferred: &SampleResult, request: &GenerateRequest) -> Vec<Value> {
+    let has_media = request.messages.iter().any(Message::has_media);
+    let own = if has_media { inferred.sample.value().get("messages").cloned() } else { None };
+    match own {
+        Some(Value::Array(own)) => own,
+        _ => request.messages.iter().map(|message| message.to_value()).collect(),
+    }
+}
+
+/// What the model said, as a message of the conversation.
+fn message_of(reply: &ModelOutput, calls: &[ToolCall]) -> Message {
+    let mut message = Message::text(Role::Assistant, reply.answer.as_str());
+    if reply.answer.is_empty() {
+        message.content.clear();
+    }
+    message.tool_calls = calls.iter().map(|call| call.value.clone()).collect();
+    message
+}
+
+impl Transcript {
+    fn time(&mut self, timing: RequestTiming) {
+        self.latency += timing.latency;
+        self.attempts = self.attempts.saturating_add(timing.attempts);
+        self.requests = self.requests.saturating_add(timing.attempts.min(1));
+        if self.turns == 0 {
+            self.first_token = timing.first_token;
+        }
+    }
+
+    /// Takes a reply down.
+    fn add_reply(&mut self, request: &GenerateRequest, message: &Message, reply: ModelOutput) {
+        self.turns += 1;
+        let tokens = match reply.usage {
+            Some(usage) => usage.prompt_tokens.saturating_add(usage.completion_tokens),
+            None => estimated(request.messages.iter().chain([message])),
+        };
+        self.tokens = self.tokens.saturating_add(tokens);
+        self.usage = sum_of(self.usage, reply.usage);
+        let mut step = message.to_value();
+        if let (Some(reasoning), Value::Object(step)) = (reply.extra.get("reasoning"), &mut step) {
+            step.insert("reasoning".to_owned(), reasoning.clone());
+        }
+        self.trajectory.push(step);
+        self.last = Some(reply);
+    }
+
+    fn stopped_by(&mut self, bound: &str) {
+        let ended = || ModelOutput::generated(String::new(), FinishReason::Other, None);
+        let last = self.last.get_or_insert_with(ended);
+        last.extra.insert("stopped_by".to_owned(), bound.into());
+    }
+
+    /// What the metrics read: the last reply, with all that was said and what it took together.
+    fn into_output(self, own_params: Option<Value>) -> ModelOutput {
+        let ended = || ModelOutput::generated(String::new(), FinishReason::Other, None);
+        let last = self.last.unwrap_or_else(ended);
+        let further = [
+            ("turns", Some(self.turns.into())),
+            ("trajectory", Some(Value::Array(self.trajectory))),
+            (TOOL_USAGE, self.tool_usage.map(|usage| json!(usage))),
+            ("sampling_params", own_params),
+        ];
+        let further = further.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        let mut output = ModelOutput { usage: self.usage, ..last };
+        output.extra.extend(further.collect::<Object>());
+        output
+    }
+}
+
+/// About how many tokens messages have.
+fn estimated<'m>(messages: impl Iterator<Item = &'m Message>) -> u64 {
+    let bytes = |message: &Message| -> u64 {
+        let texts = message.content.iter().map(|part| match part {
+            ContentPart::Text { text, .. } => text.len() as u64,
+            ContentPart::Media { .. } => 0,
+        });
+        let calls = message.tool_calls.iter().map(|call| call.to_string().len() as u64);
+        texts.chain(calls).sum()
+    };
+    messages.map(bytes).sum::<u64>().div_ceil(BYTES_PER_TOKEN)
+}

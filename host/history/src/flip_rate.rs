@@ -1,0 +1,207 @@
+//! How much the scores of a suite change when nothing else does: runs of the same suite, model and data, one after the
+//! other, sample by sample.
+
+use crate::refresh::{count, stored};
+use crate::{History, HistoryError, HistoryRun};
+use gage_core::{MetricResult, Outcome};
+use gage_record::{RecordError, RunReader, SampleLine};
+use rusqlite::params;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::iter::Peekable;
+
+/// How often a score of 0 or 1 was another one in the next run of the same suite and model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlipRate {
+    /// The models under test.
+    pub model: Option<String>,
+    /// The task.
+    pub task_id: String,
+    /// The metric.
+    pub metric_id: String,
+    /// Pairs of runs: each with the next one that has the same `gage.lock`.
+    pub pairs: u64,
+    /// Answers that are scored in both runs of a pair.
+    pub compared: u64,
+    /// How many of them have another score in the second.
+    pub flips: u64,
+    /// `flips` over `compared`.
+    pub rate: f64,
+}
+
+/// Counts of one pair, by task and metric; none where a score was neither 0 nor 1.
+type FlipCounts = HashMap<(String, String), Option<(u64, u64)>>;
+
+impl History {
+    /// The flip rates of a suite, by model, task and metric. Only metrics whose scores say yes or no have one. Reads the
+    /// samples of each pair of runs once; what came of it is kept in the index.
+    ///
+    /// # Errors
+    /// When no run is of the suite, when samples cannot be read, and when the index fails.
+    pub fn flip_rate(&self, suite: &str) -> Result<Vec<FlipRate>, HistoryError> {
+        let runs = self.runs_of(suite)?;
+        let mut rates: Vec<FlipRate> = Vec::new();
+        for (base, new) in equal_pairs(&runs) {
+            for (task_id, metric_id, compared, flips) in self.flips_of(base, new)? {
+                let is_same = |rate: &&mut FlipRate| {
+                    rate.model == new.model && rate.task_id == task_id && rate.metric_id == metric_id
+                };
+                match rates.iter_mut().find(is_same) {
+                    Some(rate) => {
+                        rate.pairs += 1;
+                        rate.compared += compared;
+                        rate.flips += flips;
+                    }
+                    None => {
+                        let model = new.model.clone();
+                        rates.push(FlipRate {
+                            model,
+                            task_id,
+                            metric_id,
+                            pairs: 1,
+                            compared,
+                            flips,
+                            rate: 0.0,
+                        });
+                    }
+                }
+            }
+        }
+        rates.retain(|rate| rate.compared > 0);
+        for rate in &mut rates {
+            // Counts of samples stay far below 2^53.
+            rate.rate = rate.flips as f64 / rate.compared as f64;
+        }
+        rates.sort_by(|one, other| {
+            (&one.model, &one.task_id, &one.metric_id).cmp(&(&other.model, &other.task_id, &other.metric_id))
+        });
+        Ok(rates)
+    }
+
+    /// The counts of one pair, from the index or from the samples.
+    fn flips_of(
+        &self,
+        base: &HistoryRun,
+        new: &HistoryRun,
+    ) -> Result<Vec<(String, String, u64, u64)>, HistoryError> {
+        let (Some(before), Some(now)) = (&base.samples_digest, &new.samples_digest) else {
+            return Ok(Vec::new());
+        };
+        let is_known: bool = self.index.read(|connection| {
+            let sql = "SELECT count(*) FROM pairs WHERE base = ?1 AND new = ?2";
+            connection.query_row(sql, [before, now], |row| row.get::<_, i64>(0)).map(|found| found > 0)
+        })?;
+        if !is_known {
+            let counts = compare(base, new)?;
+            self.index.write(|changes| {
+                changes.execute("INSERT OR IGNORE INTO pairs (base, new) VALUES (?1, ?2)", [before, now])?;
+                for ((task_id, metric_id), found) in &counts {
+                    let Some((compared, flips)) = found else { continue };
+                    changes.execute(
+                        "INSERT OR REPLACE INTO flips (base, new, task_id, metric_id, compared, flips)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                        params![before, now, task_id, metric_id, stored(*compared), stored(*flips)],
+                    )?;
+                }
+                Ok(())
+            })?;
+        }
+        self.index.read(|connection| {
+            let sql = "SELECT task_id, metric_id, compared, flips FROM flips WHERE base = ?1 AND new = ?2
+                       ORDER BY task_id, metric_id";
+            let mut statement = connection.prepare(sql)?;
+            let rows = statement.query_map([before, now], |row| {
+                Ok((row.get(0)?, row.get(1)?, count(row.get(2)?), count(row.get(3)?)))
+            })?;
+            rows.collect()
+        })
+    }
+}
+
+/// Each run that ended with the next one that was made from the same. A run that scored answers again asked no model.
+fn equal_pairs(runs: &[HistoryRun]) -> Vec<(&HistoryRun, &HistoryRun)> {
+    let mut last: HashMap<&str, &HistoryRun> = HashMap::new();
+    let mut pairs = Vec::new();
+    for run in runs.iter().filter(|run| run.has_ended() && run.parent_run.is_none()) {
+        let Some(lock) = run.lock_digest.as_deref() else { continue };
+        // A folder that was copied is no other run, and says nothing of what chance does.
+        if last.get(lock).is_some_and(|before| before.is_copy_of(run)) {
+            continue;
+        }
+        pairs.extend(last.insert(lock, run).map(|before| (before, run)));
+    }
+    pairs
+}
+
+/// Reads the samples of two runs side by side; holds one of each.
+fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<FlipCounts, RecordError> {
+    let (base, new) = (RunReader::open(&base.path)?, RunReader::open(&new.path)?);
+    let order = task_order(&new);
+    let place = |line: &SampleLine| (order.get(&line.task_id).copied().unwrap_or(usize::MAX), line.index);
+    let mut counts = FlipCounts::new();
+    let (mut before, mut now) = (base.samples()?.peekable(), new.samples()?.peekable());
+    while let (Some(one), Some(other)) = (next_place(&mut before, place)?, next_place(&mut now, place)?) {
+        // A sample that only one of them has waits for nobody.
+        if one < other {
+            before.next();
+        } else if other < one {
+            now.next();
+        } else if let (Some(one), Some(other)) = (before.next().transpose()?, now.next().transpose()?)
+            && one.sample_id == other.sample_id
+        {
+            add(&mut counts, &one, &other);
+        }
+    }
+    Ok(counts)
+}
+
+type Lines<I> = Peekable<I>;
+
+/// The place of the next line; an error is taken out.
+fn next_place<I: Iterator<Item = Result<SampleLine, RecordError>>>(
+    lines: &mut Lines<I>,
+    place: impl Fn(&SampleLine) -> (usize, u64),
+) -> Result<Option<(usize, u64)>, RecordError> {
+    match lines.peek() {
+        Some(Ok(line)) => Ok(Some(place(line))),
+        Some(Err(_)) => lines.next().transpose().map(|_| None),
+        None => Ok(None),
+    }
+}
+
+/// The places of the tasks in the files of a run.
+fn task_order(run: &RunReader) -> HashMap<String, usize> {
+    let summary: Value = run.summary().unwrap_or_default();
+    let tasks = summary["tasks"].as_array().into_iter().flatten();
+    tasks.filter_map(|task| task["task_id"].as_str().map(str::to_owned)).zip(0..).collect()
+}
+
+fn add(counts: &mut FlipCounts, one: &SampleLine, other: &SampleLine) {
+    for before in &one.metrics {
+        let Some(now) = other.metrics.iter().find(|result| result.metric_id == before.metric_id) else {
+            continue;
+        };
+        if before.outcome != Outcome::Scored || now.outcome != Outcome::Scored {
+            continue;
+        }
+        let key = (one.task_id.clone(), before.metric_id.to_string());
+        let found = counts.entry(key).or_insert(Some((0, 0)));
+        *found = match (*found, yes_or_no(before), yes_or_no(now)) {
+            (Some((compared, flips)), Some(before), Some(now)) => {
+                Some((compared + 1, flips + u64::from(before != now)))
+            }
+            _ => None,
+        };
+    }
+}
+
+/// Whether the sample passed, where the scorer says so, or else its score where that is 0 or 1.
+fn yes_or_no(result: &MetricResult) -> Option<bool> {
+    let card = result.card.as_ref()?;
+    card.pass.or(match card.primary_score {
+        Some(1.0) => Some(true),
+        Some(0.0) => Some(false),
+        _ => None,
+    })
+}

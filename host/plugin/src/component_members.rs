@@ -1,0 +1,417 @@
+//! What all kinds of plugins share: a component with members, described, checked and configured.
+
+use crate::batch::{BatchResult, ItemError, call_in_batches};
+use crate::bindings::types::{InputSpec, MemberSpec, PluginError, PluginInfo};
+use crate::capabilities::Access;
+use crate::capabilities::models::Models;
+use crate::component::{CallError, CallWork, InstanceSetup, LinkedComponent, LoadError, PluginIdentity};
+use crate::host::PluginHost;
+use crate::inputs::{Inputs, split_params};
+use crate::inspect::ComponentSummary;
+use crate::limits::Limits;
+use crate::sandbox::GuestState;
+use crate::schema::ParamsSchema;
+use crate::validate_output;
+use crate::world::World;
+use gage_core::{Digest, FieldError, Object};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use wasmtime::Store;
+use wasmtime::component::InstancePre;
+
+/// Most members of a component.
+const MAX_MEMBERS: usize = 256;
+
+/// A kind of plugins: how its bindings are called. Sealed: there is one for each world.
+pub trait PluginKind: Sized + Send + Sync + 'static {
+    /// Its world.
+    const WORLD: World;
+    /// The component, with its exports found.
+    type PreInstance: Send + Sync;
+    /// An instance.
+    type PluginInstance;
+    /// What a member says of itself beyond its [`MemberDescription`].
+    type Detail: Send + Sync;
+
+    /// Finds the exports.
+    fn prepare(instance: InstancePre<GuestState>) -> wasmtime::Result<Self::PreInstance>;
+    /// Makes an instance.
+    fn instantiate(
+        pre: &Self::PreInstance,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<Self::PluginInstance>;
+    /// Asks the component what it is and what it holds.
+    fn describe(
+        plugin: &Self::PluginInstance,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<Self>>)>;
+    /// Has the component check parameters of a member.
+    #[expect(clippy::ptr_arg, reason = "the bindings take no other reference to a text")]
+    fn check(
+        plugin: &Self::PluginInstance,
+        store: &mut Store<GuestState>,
+        member: &str,
+        params: &String,
+    ) -> wasmtime::Result<Result<(), PluginError>>;
+}
+
+/// What a component declares of a member.
+pub struct DeclaredMember<K: PluginKind> {
+    pub(crate) spec: MemberSpec,
+    pub(crate) inputs: Vec<InputSpec>,
+    pub(crate) further: OptionalMetadata,
+    pub(crate) detail: K::Detail,
+}
+
+/// The parts of a description that only some kinds have.
+#[derive(Default)]
+pub(crate) struct OptionalMetadata {
+    pub(crate) hook: Option<&'static str>,
+    pub(crate) values: Vec<ValueDescription>,
+    pub(crate) default_aggregation: Option<String>,
+}
+
+/// What a member of a component says of itself.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct MemberDescription {
+    /// Its name.
+    pub name: String,
+    /// One sentence.
+    pub description: String,
+    /// Changes whenever a result could.
+    pub version: String,
+    /// Of a doc hook: `text`, `visual` or `audio`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<&'static str>,
+    /// What it reads, where the host resolves it: metrics and extractors.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputDescription>,
+    /// What a metric reports; the first is the primary one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<ValueDescription>,
+    /// How a metric's scores become one figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_aggregation: Option<String>,
+    /// JSON Schema of its parameters.
+    pub params_schema: Value,
+}
+
+/// A value that the host resolves for a member.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct InputDescription {
+    /// Its name.
+    pub name: String,
+    /// Parameters that override its path; the first that is set wins.
+    pub path_params: Vec<String>,
+    /// Where it is looked for otherwise; the first that exists wins.
+    pub default_paths: Vec<String>,
+}
+
+/// A value that a metric reports.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ValueDescription {
+    /// Its name.
+    pub name: String,
+    /// Which direction is better.
+    pub higher_is_better: bool,
+    /// Smallest value, where there is one.
+    pub minimum: Option<f64>,
+    /// Largest value, where there is one.
+    pub maximum: Option<f64>,
+}
+
+impl ValueDescription {
+    /// Smallest and largest value, where both are known.
+    pub fn scale(&self) -> Option<[f64; 2]> {
+        let scale = [self.minimum?, self.maximum?];
+        (scale.iter().all(|bound| bound.is_finite()) && scale[0] < scale[1]).then_some(scale)
+    }
+}
+
+pub(crate) struct Member<K: PluginKind> {
+    pub(crate) description: MemberDescription,
+    pub(crate) inputs: Vec<InputSpec>,
+    pub(crate) detail: K::Detail,
+    schema: ParamsSchema,
+}
+
+/// A component with its members.
+pub struct PluginComponent<K: PluginKind> {
+    pub(crate) linked: LinkedComponent,
+    pre: K::PreInstance,
+    identity: PluginIdentity,
+    description: String,
+    extra: Object,
+    pub(crate) members: Vec<Member<K>>,
+}
+
+impl<K: PluginKind> PluginComponent<K> {
+    /// Loads a component and asks it what it holds.
+    ///
+    /// # Errors
+    /// When it is a plugin of another kind, imports what it was not granted, does not compile, or
+    /// declares something invalid.
+    pub fn load(
+        host: &PluginHost,
+        name: &str,
+        bytes: &[u8],
+        setup: &InstanceSetup,
+    ) -> Result<PluginComponent<K>, LoadError> {
+        let linked = LinkedComponent::load(host, name, bytes, K::WORLD, setup)?;
+        let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
+        let pre = K::prepare(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
+        let described = linked.call(|store| {
+            let plugin = K::instantiate(&pre, store)?;
+            K::describe(&plugin, store)
+        });
+        let (info, declared) = described.map_err(|error| fail(error.while_doing("describing itself")))?;
+        let extra = validate_output::info(&info, &linked.limits).map_err(fail)?;
+        let members = declared.into_iter().map(|member| read_member(member, &linked.limits));
+        let members = members.collect::<Result<Vec<Member<K>>, String>>().map_err(fail)?;
+        check_names(&members).map_err(fail)?;
+        let identity = linked.identity(&info);
+        Ok(PluginComponent { linked, pre, identity, description: info.description, extra, members })
+    }
+
+    /// What a record of a run says about the component.
+    pub fn identity(&self) -> &PluginIdentity {
+        &self.identity
+    }
+
+    /// What it says of itself, in a sentence.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// What it says of itself further: licence, homepage, the grants that it hopes for.
+    pub fn extra(&self) -> &Object {
+        &self.extra
+    }
+
+    /// What was read from its bytes.
+    pub fn summary(&self) -> &ComponentSummary {
+        &self.linked.summary
+    }
+
+    /// What it may use.
+    pub fn limits(&self) -> &Limits {
+        &self.linked.limits
+    }
+
+    /// What its members say of themselves.
+    pub fn descriptions(&self) -> impl Iterator<Item = &MemberDescription> {
+        self.members.iter().map(|member| &member.description)
+    }
+
+    /// How much it has done so far.
+    pub fn work(&self) -> CallWork {
+        self.linked.work()
+    }
+
+    /// Gives it the models of the run, so far as it was granted them.
+    pub fn set_models(&self, models: Arc<dyn Models>) {
+        self.linked.set_models(models);
+    }
+
+    /// Makes one of its members ready to be called; without a name the only one.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the name and the parameters; pointers lead into `params`.
+    pub fn configure(
+        self: &Arc<PluginComponent<K>>,
+        name: Option<&str>,
+        params: Value,
+    ) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
+        let problem = |message: String| vec![FieldError { pointer: String::new(), message }];
+        let known = || self.descriptions().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
+        let world = K::WORLD;
+        let index = match name {
+            None if self.members.len() == 1 => 0,
+            None => {
+                let known = known();
+                return Err(problem(format!(
+                    "the component holds several; name one {world} with #: {known}"
+                )));
+            }
+            Some(name) => {
+                let found = self.members.iter().position(|member| member.description.name == name);
+                found.ok_or_else(|| {
+                    problem(format!("the component holds no {world} '{name}'; it holds {}", known()))
+                })?
+            }
+        };
+        let member = &self.members[index];
+        let given = params.as_object().cloned().unwrap_or_default();
+        let (inputs, own) = split_params(&member.inputs, &member.schema, params)?;
+        let params = Value::Object(own).to_string();
+        let checked = self.linked.call(|store| {
+            let plugin = K::instantiate(&self.pre, store)?;
+            K::check(&plugin, store, &member.description.name, &params)
+        });
+        match checked {
+            Ok(Ok(())) => Ok(ConfiguredMember { family: Arc::clone(self), index, inputs, params, given }),
+            Ok(Err(error)) => {
+                let error = validate_output::error(error, &self.linked.limits);
+                Err(vec![FieldError { pointer: error.pointer.unwrap_or_default(), message: error.message }])
+            }
+            Err(error) => Err(problem(error.while_doing("checking its parameters"))),
+        }
+    }
+}
+
+/// Checks and keeps what a component declares of a member.
+fn read_member<K: PluginKind>(declared: DeclaredMember<K>, limits: &Limits) -> Result<Member<K>, String> {
+    let DeclaredMember { spec, inputs, further, detail } = declared;
+    validate_output::member(&spec, &inputs, &further, limits)?;
+    let named = |error: String| format!("'{}': {error}", spec.name);
+    let schema = ParamsSchema::compile(&spec.params_schema).map_err(named)?;
+    let description = MemberDescription {
+        description: spec.description,
+        version: spec.version,
+        hook: further.hook,
+        inputs: inputs
+            .iter()
+            .map(|input| InputDescription {
+                name: input.name.clone(),
+                path_params: input.path_params.clone(),
+                default_paths: input.default_paths.clone(),
+            })
+            .collect(),
+        values: further.values,
+        default_aggregation: further.default_aggregation,
+        params_schema: serde_json::from_str(&spec.params_schema).unwrap_or(Value::Null),
+        name: spec.name,
+    };
+    Ok(Member { description, inputs, detail, schema })
+}
+
+fn check_names<K: PluginKind>(members: &[Member<K>]) -> Result<(), String> {
+    if members.is_empty() {
+        return Err(format!("it holds no {}", K::WORLD));
+    }
+    if members.len() > MAX_MEMBERS {
+        return Err(format!("it holds {} members; at most {MAX_MEMBERS} are allowed", members.len()));
+    }
+    for (place, member) in members.iter().enumerate() {
+        let name = &member.description.name;
+        if members[..place].iter().any(|earlier| earlier.description.name == *name) {
+            return Err(format!("it declares the {} '{name}' twice", K::WORLD));
+        }
+    }
+    Ok(())
+}
+
+/// A member with its parameters, ready to be called.
+pub struct ConfiguredMember<K: PluginKind> {
+    pub(crate) family: Arc<PluginComponent<K>>,
+    index: usize,
+    pub(crate) inputs: Inputs,
+    params: String,
+    /// The parameters as they were given, those that name paths among them.
+    given: Object,
+}
+
+impl<K: PluginKind> ConfiguredMember<K> {
+    /// What it says of itself.
+    pub fn description(&self) -> &MemberDescription {
+        &self.member().description
+    }
+
+    /// The same member with some parameters changed.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the parameters.
+    pub fn with_params(&self, changed: &Object) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
+        let mut params = self.given.clone();
+        params.extend(changed.clone());
+        self.family.configure(Some(self.name()), Value::Object(params))
+    }
+
+    /// What a record of a run says about its component.
+    pub fn identity(&self) -> &PluginIdentity {
+        self.family.identity()
+    }
+
+    /// Whether its component names it in a list among what it says of itself further.
+    pub(crate) fn is_named_in(&self, list: &str) -> bool {
+        let names = self.family.extra.get(list).and_then(Value::as_array);
+        names.is_some_and(|names| names.iter().any(|name| name == self.name()))
+    }
+
+    /// The digest of all that its results hang on beside what it is asked: the bytes of its component, which of its
+    /// members it is, and the parameters that it was given.
+    pub fn digest(&self) -> Digest {
+        let component = self.identity().digest;
+        Digest::of_json(&json!({"component": component, "member": self.name(), "params": self.given}))
+    }
+
+    /// How much its component has done so far, for all that use it.
+    pub fn work(&self) -> CallWork {
+        self.family.work()
+    }
+
+    pub(crate) fn member(&self) -> &Member<K> {
+        &self.family.members[self.index]
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.member().description.name
+    }
+
+    pub(crate) fn params(&self) -> &String {
+        &self.params
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.family.linked.limits
+    }
+
+    /// Calls once, in a fresh instance.
+    pub(crate) fn call<R>(
+        &self,
+        access: Access,
+        call: impl FnOnce(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
+    ) -> Result<R, CallError> {
+        self.family.linked.call_with(access, |store| {
+            let plugin = K::instantiate(&self.family.pre, store)?;
+            call(&plugin, store)
+        })
+    }
+
+    /// Calls with items, in batches that a budget is likely to suffice for; `check` turns what was
+    /// returned for an item into a result.
+    pub(crate) fn batch<T, Raw, R>(
+        &self,
+        items: &[T],
+        call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
+        check: impl Fn(Raw, &T) -> Result<R, ItemError>,
+    ) -> Vec<Result<R, ItemError>> {
+        self.batch_with(self.family.linked.access(), items, call, check).results
+    }
+
+    /// The same with access of its own.
+    pub(crate) fn batch_with<T, Raw, R>(
+        &self,
+        access: Access,
+        items: &[T],
+        mut call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
+        check: impl Fn(Raw, &T) -> Result<R, ItemError>,
+    ) -> BatchResult<R> {
+        let linked = &self.family.linked;
+        call_in_batches(items, linked.limits.fuel_per_item, &mut |batch: &[T]| {
+            let (result, fuel) = linked.call_counted(access.clone(), |store| {
+                let plugin = K::instantiate(&self.family.pre, store)?;
+                call(&plugin, store, batch)
+            });
+            let checked = result.and_then(|raw| {
+                if raw.len() != batch.len() {
+                    let (found, wanted) = (raw.len(), batch.len());
+                    return Err(CallError::Failed(format!("returned {found} results for {wanted} items")));
+                }
+                Ok(raw.into_iter().zip(batch).map(|(raw, item)| check(raw, item)).collect())
+            });
+            (checked, fuel)
+        })
+    }
+}
