@@ -3,7 +3,7 @@
 use crate::{cases, folder, registry};
 use gage_config::{AggregationSpec, Environment, PluginReference, load};
 use gage_core::{EvalContext, FieldPath};
-use gage_plugin::{Converted, RawRow};
+use gage_plugin::{PreprocessorOutput, RawRow};
 use serde_json::{Value, json};
 
 #[test]
@@ -94,7 +94,7 @@ fn labels_of_options() {
         let correct = case["expected"]["correct"].as_str();
         match (correct, found) {
             (None, Err(_)) => {}
-            (Some(correct), Ok(Converted::Sample(sample))) => {
+            (Some(correct), Ok(PreprocessorOutput::Sample(sample))) => {
                 let sample = sample.parse().expect("JSON");
                 assert_eq!(sample["metadata"]["correct_choice"], json!(correct), "{case}");
                 let contents: Vec<Value> = sample["options"]

@@ -1,6 +1,6 @@
 //! What a person gets to see who made a mistake.
 
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 
 /// A backend of which nothing is asked in these tests.
@@ -8,7 +8,7 @@ const NOBODY: &str =
     "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, max_retries: 0}";
 
 /// Takes what differs from machine to machine out of a transcript.
-fn settled(workspace: &Workspace, ended: &Ended) -> String {
+fn settled(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").canonicalize().expect("a folder").display().to_string();
     ended.transcript().replace(&folder, "[FOLDER]")
 }
@@ -235,5 +235,5 @@ fn keys_that_cannot_be_sent_or_would_be_seen_are_refused() {
       api_key: ${KEY}";
     workspace.write("suite.yaml", suite(backend, "[exact_match]"));
     let output = workspace.program().args(["validate", "suite.yaml"]).env("KEY", "007").output();
-    Ended::of(output.expect("the program runs")).expect_code(0);
+    CommandOutput::of(output.expect("the program runs")).expect_code(0);
 }

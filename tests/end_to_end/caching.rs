@@ -1,7 +1,7 @@
 //! Answers that are kept between runs, and runs that are named by `--resume`.
 
 use crate::server::{Server, completion, completion_that_ended, number_of};
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -120,7 +120,7 @@ fn two_processes_share_a_cache() {
     };
     let running = ["a", "b"].map(start);
     for process in running {
-        Ended::of(process.wait_with_output().expect("it ends")).expect_code(0);
+        CommandOutput::of(process.wait_with_output().expect("it ends")).expect_code(0);
     }
     assert!((80..=160).contains(&asked.swap(0, Ordering::SeqCst)));
     workspace.run(&["run", "suite.yaml", "--run-id", "c", "--cache=kept"]).expect_code(0);

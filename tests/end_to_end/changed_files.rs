@@ -1,7 +1,7 @@
 //! Datasets and model files that change during a run: no figure is written under the digest of other content.
 
 use crate::server::{Server, completion};
-use crate::support::{Ended, Workspace, suite};
+use crate::support::{CommandOutput, Workspace, suite};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,9 @@ fn padded_rows(count: usize, answer: &str) -> String {
 }
 
 /// Runs a suite whose dataset something happens to at the first request, and runs it once more with `--resume`.
-fn run_with_change(change: impl Fn(&Path) + Send + Sync + 'static) -> (Workspace, Ended, Ended) {
+fn run_with_change(
+    change: impl Fn(&Path) + Send + Sync + 'static,
+) -> (Workspace, CommandOutput, CommandOutput) {
     let place: Arc<OnceLock<PathBuf>> = Arc::default();
     let (seen, done) = (Arc::clone(&place), OnceLock::new());
     let server = Server::start(move |_| {

@@ -233,7 +233,8 @@ fn build_servers_are_told() {
     ]);
     command.args(["--top", "3"]).env("GITHUB_STEP_SUMMARY", workspace.path("summary.md"));
     workspace.write("summary.md", "before\n");
-    let ended = crate::support::Ended::of(command.output().expect("the program runs")).expect_code(10);
+    let ended =
+        crate::support::CommandOutput::of(command.output().expect("the program runs")).expect_code(10);
     let comparison: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     assert_eq!(comparison["verdict"], "REGRESSION");
     assert_eq!(comparison["metrics"][0]["flips"].as_array().map(Vec::len), Some(3));

@@ -487,7 +487,7 @@ fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
             .env("GAGE_HOST_PLUGIN_DIR", "")
             .env("XDG_CACHE_HOME", workspace.path("cache"));
         program.env_remove("GAGE_HOST_PLUGIN_DIR");
-        crate::support::Ended::of(program.output().expect("the program runs"))
+        crate::support::CommandOutput::of(program.output().expect("the program runs"))
     };
 
     // The download breaks off, and the server is gone for as long as the program asks.

@@ -1,7 +1,7 @@
 //! What the `data` commands tell of a dataset beside its invalid rows, and what a run tells of the same.
 
 use crate::server::{Server, completion};
-use crate::support::{Ended, Workspace, suite};
+use crate::support::{CommandOutput, Workspace, suite};
 use serde_json::{Value, json};
 
 #[test]
@@ -45,7 +45,7 @@ fn data_commands_take_the_environment_that_a_run_takes() {
             .args(["data", "preview", "rows.jsonl", "--json"])
             .args(arguments)
             .envs(variables.iter().copied());
-        let shown = Ended::of(program.output().expect("the program runs")).expect_code(0).stdout;
+        let shown = CommandOutput::of(program.output().expect("the program runs")).expect_code(0).stdout;
         let samples = shown.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         samples.map(|sample| sample["id"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };

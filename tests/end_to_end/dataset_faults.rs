@@ -2,7 +2,7 @@
 
 use crate::hub_server::{Fault, HubServer};
 use crate::server::{Server, completion};
-use crate::support::{Ended, Workspace, repository, rows, suite};
+use crate::support::{CommandOutput, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -166,7 +166,7 @@ fn what_is_wrong_with_a_choice_on_a_hub_is_shown_at_its_key() {
         workspace.write("suite.yaml", &text);
         let mut program = workspace.program();
         program.args(["data", "validate", "suite.yaml"]).env("GAGE_CACHE_DIR", workspace.path("cache"));
-        let ended = Ended::of(program.output().expect("the program runs")).expect_code(2);
+        let ended = CommandOutput::of(program.output().expect("the program runs")).expect_code(2);
         let place = format!("--> suite.yaml:{}:", line.expect("a line") + 1);
         assert!(ended.stderr.contains(&place), "{keys}: expected {place} in {}", ended.stderr);
     }
@@ -252,9 +252,9 @@ fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
     let run = |arguments: &[&str], cache: &str| {
         let mut program = workspace.program();
         program.args(arguments).env("GAGE_CACHE_DIR", workspace.path(cache));
-        Ended::of(program.output().expect("the program runs"))
+        CommandOutput::of(program.output().expect("the program runs"))
     };
-    let kinds = |ended: Ended| -> Vec<(String, u64)> {
+    let kinds = |ended: CommandOutput| -> Vec<(String, u64)> {
         let report: Value = serde_json::from_str(&ended.expect_code(0).stdout).expect("JSON");
         let reasons = report["datasets"][0]["reasons"].as_array().cloned().unwrap_or_default();
         let mut kinds: Vec<(String, u64)> = reasons
@@ -357,7 +357,7 @@ fn an_interrupt_does_not_wait_for_pictures_of_a_hub() {
     asked.wait();
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.expect("kill runs").success());
-    let ended = Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     over.wait();
     workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(0);

@@ -1,7 +1,7 @@
 //! What the documentation says is what the program does.
 
 use crate::server::{Server, completion};
-use crate::support::{Ended, Workspace, repository, rows};
+use crate::support::{CommandOutput, Workspace, repository, rows};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ fn write_datasets(workspace: &Workspace) {
     );
 }
 
-fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> Ended {
+fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> CommandOutput {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_gage-host"));
     let path = format!(
         "{}:{}",
@@ -60,7 +60,7 @@ fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> Ended 
         .env("GAGE_MODEL_PATH", repository().join("config/models/gage-tiny.gguf"))
         .env("OPENAI_BASE_URL", format!("{}/v1", server.server.uri()))
         .output();
-    Ended::of(output.expect("bash runs"))
+    CommandOutput::of(output.expect("bash runs"))
 }
 
 #[test]

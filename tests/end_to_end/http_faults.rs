@@ -1,6 +1,6 @@
 //! HTTP backends of the built program: storms, recordings, and keys that nobody gets to see.
 
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use gage_load_server::{Answer, LoadServer, Reply, Storm, StormShares, completion, messages_question};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -122,7 +122,7 @@ fn a_recorded_run_is_played_back_and_its_key_is_nowhere() {
         let mut program = workspace.program();
         program.args(["run", "suite.yaml", "--log", "debug", "--run-id"]).args(arguments);
         program.envs(key.map(|key| ("MY_KEY", key)));
-        Ended::of(program.output().expect("the program runs"))
+        CommandOutput::of(program.output().expect("the program runs"))
     };
     let recorded = run(&["recorded", "--record", "tape.zst"], Some(KEY)).expect_code(0);
     drop(server);

@@ -1,7 +1,7 @@
 //! A run that is killed, interrupted, resumed, or shared by two processes.
 
 use crate::server::{Server, completion, completion_that_ended, number_of};
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::json;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -140,7 +140,7 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.expect("kill runs").success());
-    let ended = Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     assert_eq!(workspace.json("r", "manifest.json")["status"], "interrupted");
     // Its coverage is that of all forty, wherever it is said.
@@ -242,7 +242,7 @@ fn the_coverage_of_a_run_over_filtered_rows_is_of_those_that_the_filter_keeps() 
     holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.expect("kill runs").success());
-    Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
     let samples = workspace.json("r", "summary.json")["samples"].clone();
     assert_eq!(samples["total"], 12, "{samples}");
     // Four are sent at once, not always in their order, so that some before the one that was asked for may be left.
@@ -268,7 +268,7 @@ fn a_hangup_ends_a_run_in_order_where_it_is_not_ignored() {
         let kill = std::process::Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
         assert!(kill.expect("kill runs").success());
         holding.answers_all.store(code == 0, Ordering::SeqCst);
-        Ended::of(child.wait_with_output().expect("the program ends")).expect_code(code);
+        CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(code);
         let status = if code == 0 { "complete" } else { "interrupted" };
         assert_eq!(workspace.json("r", "manifest.json")["status"], status);
     }

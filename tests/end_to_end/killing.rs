@@ -206,12 +206,14 @@ fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
     }
 }
 
-/// How many lines of a journal were acknowledged.
+/// How many lines of a journal were acknowledged: the larger number of the two slots.
 fn recorded_lines(file: &Path) -> u64 {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    let json =
-        text.split_once(' ').and_then(|(_, json)| serde_json::from_str::<serde_json::Value>(json).ok());
-    json.and_then(|json| json["lines"].as_u64()).unwrap_or(0)
+    let count = |slot: &str| {
+        let (_, json) = slot.split_once(' ')?;
+        serde_json::from_str::<serde_json::Value>(json).ok()?["lines"].as_u64()
+    };
+    text.lines().filter_map(count).max().unwrap_or(0)
 }
 
 /// What was recorded and is gone is not asked anew without a word.
@@ -276,7 +278,7 @@ fn a_disk_that_fills_up_loses_nothing_that_was_recorded() {
         let mut command = workspace
             .program_in_shell(&format!("ulimit -f {}; exec \"$0\" \"$@\"", (blocks * share / 100).max(1)));
         command.arg(program.get_program()).args(arguments(&run_id));
-        let ended = crate::support::Ended::of(command.output().expect("the shell runs"));
+        let ended = crate::support::CommandOutput::of(command.output().expect("the shell runs"));
         assert_eq!(ended.code, Some(1), "{}", ended.transcript());
         assert!(ended.stderr.contains("continue with --resume"), "{}", ended.stderr);
         check_resumed(&workspace, &run_id, &journal(&workspace, &run_id));

@@ -1,11 +1,11 @@
 //! Three commands in an empty folder, in each language: what a new author types.
 
-use crate::support::{Ended, Workspace};
+use crate::support::{CommandOutput, Workspace};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The program with the tools and the settings of this machine's user, who has package registries.
-fn run(folder: &Path, arguments: &[&str]) -> Ended {
+fn run(folder: &Path, arguments: &[&str]) -> CommandOutput {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
     let mut command = Command::new(env!("CARGO_BIN_EXE_gage-host"));
     command.current_dir(folder).args(arguments).env("GAGE_CACHE_DIR", cache).stdin(Stdio::null());
@@ -16,7 +16,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Ended {
             command.env_remove(name);
         }
     }
-    Ended::of(command.output().expect("the program runs"))
+    CommandOutput::of(command.output().expect("the program runs"))
 }
 
 /// Returns the component.

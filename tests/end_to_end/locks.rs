@@ -1,7 +1,7 @@
 //! Locks: files that are gone, commands that can be copied, and what a RunConfig puts within longer texts.
 
 use crate::suites::{LOCK, RUN_CONFIG, freeze, served, write_suite};
-use crate::support::{Ended, Workspace, repository};
+use crate::support::{CommandOutput, Workspace, repository};
 use std::fs;
 
 const SUITE: &str = "config/custom/words.yaml";
@@ -108,7 +108,7 @@ fn the_next_command_can_be_copied_whatever_files_are_called() {
     let made = workspace
         .run(&["distill", "config/custom/words.yaml", "--builtin-name", "words", "--templates", "my own"])
         .expect_code(0);
-    let next = |ended: &Ended| {
+    let next = |ended: &CommandOutput| {
         let line = ended.stdout.lines().find_map(|line| line.strip_prefix("next: gage-host "));
         line.map(str::to_owned).unwrap_or_else(|| panic!("no next command: {}", ended.stdout))
     };
@@ -232,7 +232,7 @@ fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
     workspace.write(SUITE, with);
     let run = |who: &str, arguments: &[&str]| {
         let mut program = workspace.program();
-        Ended::of(program.args(arguments).env("WHO_TOKEN", who).output().expect("the program runs"))
+        CommandOutput::of(program.args(arguments).env("WHO_TOKEN", who).output().expect("the program runs"))
     };
     run("one", &["lock", SUITE]).expect_code(0);
     for (who, update) in [

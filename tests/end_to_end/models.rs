@@ -1,7 +1,7 @@
 //! A model in a process of its own that is killed, and `gage-host model`.
 
 use crate::hub_server::{Fault, HubServer};
-use crate::support::{Ended, Workspace, repository};
+use crate::support::{CommandOutput, Workspace, repository};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
@@ -190,7 +190,7 @@ fn the_build_beside_the_program_runs_models_where_the_machine_can() {
         command.envs(environment.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.current_dir(workspace.path("")).stdin(Stdio::null());
         command.args(["run", &tiny(), "--quiet", "--max-samples", "1", "--log", "info", "--set", &set]);
-        let ended = Ended::of(command.output().expect("the program runs")).expect_code(0);
+        let ended = CommandOutput::of(command.output().expect("the program runs")).expect_code(0);
         let line = ended.stderr.lines().find(|line| line.contains("in a process of its own")).expect("told");
         assert_eq!(line.contains("gage-host-avx512"), expected, "{kernels}: {line}");
     }
@@ -293,7 +293,7 @@ fn a_model_file_is_fetched_once_and_checked() {
     let fetch = |arguments: &[&str]| {
         let mut command = workspace.program();
         command.args(["model", "fetch"]).args(arguments).args(["--endpoint", &server.endpoint(), "--quiet"]);
-        Ended::of(command.env("GAGE_CACHE_DIR", &cache).output().expect("the program runs"))
+        CommandOutput::of(command.env("GAGE_CACHE_DIR", &cache).output().expect("the program runs"))
     };
     let file = fetch(&["hub:owner/tiny/deeper/tiny.gguf"]).expect_code(0).stdout;
     assert_eq!(std::fs::read(file.trim()).expect("fetched"), std::fs::read(model()).expect("the model"));
@@ -352,7 +352,7 @@ fn a_suite_takes_its_model_from_a_hub() {
         let mut command = workspace.program();
         command.args(arguments).arg("--quiet");
         command.env("HF_ENDPOINT", server.endpoint()).env("GAGE_CACHE_DIR", workspace.path("cache"));
-        Ended::of(command.output().expect("the program runs"))
+        CommandOutput::of(command.output().expect("the program runs"))
     };
     // Nothing is fetched to validate, and nothing can be had without a network.
     run(&["validate", "suite.yaml"]).expect_code(0);

@@ -1,7 +1,7 @@
 //! What a run tells while it goes on, and to whom.
 
 use crate::server::{Server, completion, number_of};
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
@@ -83,7 +83,7 @@ fn a_server_gets_the_events_that_the_file_has() {
     let arguments = ["run", "suite.yaml", "--observability", "--run-id", "r", "--report-http-batch", "7"];
     let mut command = workspace.program();
     command.args(arguments).env("GAGE_EVAL_REPORT_HTTP_URL", url);
-    Ended::of(command.output().expect("it runs")).expect_code(0);
+    CommandOutput::of(command.output().expect("it runs")).expect_code(0);
     let file = lines(&workspace.read("runs/r/events.jsonl"));
     assert_eq!(*posted.lock().expect("a lock"), file);
     assert!(!workspace.path("runs/r/events-unsent.jsonl").exists());
@@ -261,7 +261,7 @@ fn logs_can_go_to_a_file_and_are_among_the_events() {
     let mut command = workspace.program();
     command.args(["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"]);
     command.env("GAGE_EVAL_BUFFER_THRESHOLD", "10");
-    let ended = Ended::of(command.output().expect("it runs")).expect_code(4);
+    let ended = CommandOutput::of(command.output().expect("it runs")).expect_code(4);
     assert!(ended.stderr.contains("GAGE_EVAL_BUFFER_THRESHOLD is set and has no effect"), "{}", ended.stderr);
     let logs = lines(&workspace.read("log"));
     assert!(logs.iter().any(|log| log["level"] == "WARN"), "{logs:?}");
@@ -273,7 +273,7 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
     let run = |variables: &[(&str, &str)], run_id: &str| {
         let mut command = workspace.program();
         command.args(["run", "suite.yaml", "--run-id", run_id]).envs(variables.iter().copied());
-        Ended::of(command.output().expect("it runs"))
+        CommandOutput::of(command.output().expect("it runs"))
     };
     let earlier =
         [("GAGE_EVAL_MAX_SAMPLES", "1"), ("GAGE_EVAL_SAVE_DIR", "elsewhere"), ("GAGE_EVAL_SHUFFLE", "1")];
@@ -334,7 +334,7 @@ fn variables_are_listed_without_their_secrets() {
     command.env("GAGE_HOST_OTLP_ENDPOINT", "https://user:hunter2@host/");
     command.env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2");
     command.env("GAGE_EVAL_THREADS", "4");
-    let ended = Ended::of(command.output().expect("it runs")).expect_code(0);
+    let ended = CommandOutput::of(command.output().expect("it runs")).expect_code(0);
     assert!(!ended.stdout.contains("hunter2"), "{}", ended.stdout);
     let listed: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let earlier = listed["gage_eval"].as_array().expect("a list");
@@ -344,7 +344,7 @@ fn variables_are_listed_without_their_secrets() {
     let mut command = workspace.program();
     // What differs from machine to machine is not part of the list.
     command.env_remove("HOME").env_remove("GAGE_CACHE_DIR").env_remove("GOMP_SPINCOUNT").arg("env");
-    let ended =
-        Ended::of(command.env("OMP_WAIT_POLICY", "passive").output().expect("it runs")).expect_code(0);
+    let ended = CommandOutput::of(command.env("OMP_WAIT_POLICY", "passive").output().expect("it runs"))
+        .expect_code(0);
     insta::assert_snapshot!("env", ended.stdout);
 }

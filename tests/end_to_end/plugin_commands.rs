@@ -1,6 +1,6 @@
 //! `gage-host list` and `gage-host plugin`.
 
-use crate::support::{Ended, Workspace, repository, rows, suite};
+use crate::support::{CommandOutput, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 
 fn cases(kind: &str) -> String {
@@ -124,12 +124,12 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
 }
 
 /// The program with a cache of its own.
-fn with_cache(workspace: &Workspace) -> Ended {
+fn with_cache(workspace: &Workspace) -> CommandOutput {
     let mut program = workspace.program();
     program
         .args(["plugin", "inspect", "recall.wasm", "--json"])
         .env("GAGE_CACHE_DIR", workspace.path("cache"));
-    Ended::of(program.output().expect("the program runs"))
+    CommandOutput::of(program.output().expect("the program runs"))
 }
 
 fn compiled(workspace: &Workspace) -> Vec<std::path::PathBuf> {

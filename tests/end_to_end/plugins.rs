@@ -1,7 +1,7 @@
 //! The section `plugins`: what is refused, what is granted, and what a grant does not give.
 
 use crate::server::{Server, completion};
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 
@@ -11,7 +11,7 @@ fn with_plugins(plugins: &str, suite: &str) -> String {
 }
 
 /// What a person sees, with what differs from build to build taken out.
-fn shown(workspace: &Workspace, ended: &Ended) -> String {
+fn shown(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").display().to_string();
     let text = ended.transcript().replace(&folder, "[folder]/");
     let mut filtered = String::new();
@@ -153,10 +153,10 @@ fn asks_a_server(grants: &str, url: &str) -> String {
     with_plugins(&plugins, &suite(&backend, "[exact_match]"))
 }
 
-fn run_with_secret(workspace: &Workspace, run_id: &str) -> Ended {
+fn run_with_secret(workspace: &Workspace, run_id: &str) -> CommandOutput {
     let mut program = workspace.program();
     program.args(["run", "suite.yaml", "--run-id", run_id, "--log", "debug"]).env("THE_KEY", SECRET);
-    Ended::of(program.output().expect("the program runs"))
+    CommandOutput::of(program.output().expect("the program runs"))
 }
 
 /// Every file of a folder, as text.

@@ -1,7 +1,7 @@
 //! Run folders that somebody else has been at: edited, without a manifest, with lines of others in the journal; and those of runs
 //! without any sample.
 
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
@@ -264,5 +264,5 @@ fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
         fs::rename(workspace.path("edited"), workspace.path(&path)).expect("as it was");
         assert!(!told(&["runs", "list"]).contains("cannot be trusted"));
     }
-    let _: Ended = workspace.run(&["verify", "two"]).expect_code(0);
+    let _: CommandOutput = workspace.run(&["verify", "two"]).expect_code(0);
 }

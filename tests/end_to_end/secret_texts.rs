@@ -3,7 +3,7 @@
 
 use crate::server::{Server, completion, number_of};
 use crate::suites::write_suite;
-use crate::support::{Ended, Workspace};
+use crate::support::{CommandOutput, Workspace};
 use std::fs;
 use std::path::Path;
 
@@ -53,9 +53,9 @@ fn workspace(server: &Server, ending: &str) -> Workspace {
     workspace
 }
 
-fn run(workspace: &Workspace, ending: &str, arguments: &[&str]) -> Ended {
+fn run(workspace: &Workspace, ending: &str, arguments: &[&str]) -> CommandOutput {
     let variables = SECRETS.map(|(name, _, value)| (format!("{name}{ending}"), value));
-    Ended::of(workspace.program().args(arguments).envs(variables).output().expect("the program runs"))
+    CommandOutput::of(workspace.program().args(arguments).envs(variables).output().expect("the program runs"))
 }
 
 fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
@@ -108,7 +108,7 @@ fn no_secret_of_what_samples_are_made_of_stands_in_a_run_folder() {
     for id in ["r", "again"] {
         let mut verify = workspace.program();
         let verified = verify.args(["verify", id]).envs([style]).output().expect("the program runs");
-        Ended::of(verified).expect_code(0);
+        CommandOutput::of(verified).expect_code(0);
         with(&["verify", id]).expect_code(0);
     }
 }
@@ -150,7 +150,7 @@ fn what_is_sent_out_of_a_secret_is_named_beside_the_figures() {
         workspace.write(SUITE, suite.replace(from, to));
         let mut program = workspace.program();
         let ran = program.args(["run", SUITE, "--run-id", "r"]).env("END_KEY", "end-of-me-1");
-        Ended::of(ran.output().expect("the program runs")).expect_code(0);
+        CommandOutput::of(ran.output().expect("the program runs")).expect_code(0);
         let mut texts = Vec::new();
         texts_below(&workspace.path("runs"), &mut texts);
         assert!(texts.iter().all(|(_, text)| !text.contains("end-of-me-1")));
@@ -213,7 +213,7 @@ fn a_name_or_a_path_out_of_a_secret_is_refused() {
             let mut program = workspace.program();
             let refused =
                 program.args(command).env("NAME_KEY", "the-name-1").output().expect("the program runs");
-            let refused = Ended::of(refused).expect_code(2);
+            let refused = CommandOutput::of(refused).expect_code(2);
             assert!(
                 refused.stderr.contains(place)
                     && refused.stderr.contains("take it from a variable without KEY"),

@@ -3,7 +3,7 @@
 
 use crate::server::{Server, completion, number_of};
 use crate::suites::{RUN_CONFIG, write_suite};
-use crate::support::{Ended, Workspace};
+use crate::support::{CommandOutput, Workspace};
 use base64::Engine as _;
 use serde_json::json;
 use std::fs;
@@ -223,7 +223,7 @@ fn everything(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(Str
         let arguments: Vec<&str> = command.split(' ').collect();
         let mut program = workspace.program();
         let output = program.args(&arguments).envs(variable).output().expect("the program runs");
-        let ended = Ended::of(output);
+        let ended = CommandOutput::of(output);
         assert!(!matches!(ended.code, Some(1 | 101) | None), "{command}: {}", ended.transcript());
         said.push((command.to_owned(), ended.transcript()));
     }
@@ -299,7 +299,7 @@ fn what_was_recorded_is_played_back_without_any_key() {
         if with_keys {
             program.envs(variables);
         }
-        Ended::of(program.output().expect("the program runs"))
+        CommandOutput::of(program.output().expect("the program runs"))
     };
     run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"], true).expect_code(0);
     run(&["init", "words"], true).expect_code(0);

@@ -139,8 +139,8 @@ fn a_request_that_waits_to_be_sent_again_holds_up_no_other() {
 
 #[test]
 fn a_request_says_what_the_suite_says() {
-    type Seen = Vec<(Value, Option<String>)>;
-    let bodies: Arc<Mutex<Seen>> = Arc::default();
+    type SeenRequests = Vec<(Value, Option<String>)>;
+    let bodies: Arc<Mutex<SeenRequests>> = Arc::default();
     let seen = Arc::clone(&bodies);
     let server = Server::start(move |request| {
         let key =
@@ -280,7 +280,7 @@ fn what_a_server_says_is_not_trusted() {
         .args(["run", "suite.yaml", "--run-id", "r"])
         .env("MY_KEY", "sk-very-secret")
         .output();
-    let ended = crate::support::Ended::of(output.expect("the program runs")).expect_code(4);
+    let ended = crate::support::CommandOutput::of(output.expect("the program runs")).expect_code(4);
     let ends: Vec<Value> = workspace.samples("r").iter().map(|sample| sample["outcome"].clone()).collect();
     let failed = "backend_error";
     assert_eq!(ends, [failed, "scored", "scored", failed, failed, "scored"]);

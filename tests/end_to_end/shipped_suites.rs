@@ -1,7 +1,7 @@
 //! The suites that ship with the project.
 
 use crate::server::{Server, completion};
-use crate::support::{Ended, Workspace, repository};
+use crate::support::{CommandOutput, Workspace, repository};
 
 /// The suites that ship frozen: the name, and what the configuration is called.
 const SHIPPED: [(&str, &str); 8] = [
@@ -39,7 +39,7 @@ fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
             .env("OPENAI_BASE_URL", format!("{}/v1", server.server.uri()))
             .args(arguments)
             .output();
-        Ended::of(output.expect("the program runs")).expect_code(0)
+        CommandOutput::of(output.expect("the program runs")).expect_code(0)
     };
     let mut templates: Vec<String> = std::fs::read_dir(repository().join("config/builtin_templates"))
         .expect("a folder")

@@ -1,7 +1,7 @@
 //! Suites that are frozen: distill, init, lock, run --locked, verify; and what is refused.
 
 use crate::server::{Server, completion, number_of};
-use crate::support::{Ended, Workspace, repository, rows};
+use crate::support::{CommandOutput, Workspace, repository, rows};
 use serde_json::Value;
 use std::path::Path;
 
@@ -88,7 +88,7 @@ fn a_suite_is_frozen_run_and_verified_by_one_command_each() {
     let run = |arguments: &[&str]| {
         let output =
             workspace.program().env("THE_KEY", SECRET).args(arguments).output().expect("the program runs");
-        Ended::of(output)
+        CommandOutput::of(output)
     };
     run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
     run(&["init", "words"]).expect_code(0);
@@ -142,7 +142,7 @@ fn no_secret_is_written_whichever_way_it_came() {
             let mut program = workspace.program();
             program.args(arguments);
             program.envs(variable);
-            Ended::of(program.output().expect("the program runs")).expect_code(0)
+            CommandOutput::of(program.output().expect("the program runs")).expect_code(0)
         };
         run(&["run", "config/custom/words.yaml", "--run-id", "r"]);
         let mut set = workspace.program();
@@ -150,7 +150,7 @@ fn no_secret_is_written_whichever_way_it_came() {
             .envs(variable)
             .env("SET_KEY", SECRET);
         set.args(["--set", "backends.model.config.extra_body.user=${SET_KEY}"]);
-        Ended::of(set.output().expect("the program runs")).expect_code(0);
+        CommandOutput::of(set.output().expect("the program runs")).expect_code(0);
         run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]);
         run(&["init", "words"]);
         run(&["init", "words", "--mode", "pipeline-config"]);

@@ -15,7 +15,7 @@ pub(crate) struct Workspace {
 }
 
 /// How a command ended.
-pub(crate) struct Ended {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -70,8 +70,8 @@ impl Workspace {
     }
 
     /// Runs the program to its end.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
-        Ended::of(self.program().args(arguments).output().expect("the program runs"))
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.program().args(arguments).output().expect("the program runs"))
     }
 
     /// A file of a run folder below `runs`, as JSON.
@@ -86,12 +86,12 @@ impl Workspace {
     }
 }
 
-impl Ended {
+impl CommandOutput {
     /// What was said, but for what is said once a machine: that a component is being compiled.
-    pub(crate) fn of(output: Output) -> Ended {
+    pub(crate) fn of(output: Output) -> CommandOutput {
         let stderr = String::from_utf8(output.stderr).expect("UTF-8");
         let is_kept = |line: &&str| !line.starts_with("compiling the plugin ");
-        Ended {
+        CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),
             stderr: stderr.split_inclusive('\n').filter(is_kept).collect(),
@@ -100,7 +100,7 @@ impl Ended {
 
     /// Fails the test unless the command ended with this code.
     #[track_caller]
-    pub(crate) fn expect_code(self, code: i32) -> Ended {
+    pub(crate) fn expect_code(self, code: i32) -> CommandOutput {
         assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }

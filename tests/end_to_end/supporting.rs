@@ -1,7 +1,7 @@
 //! Support steps and tools in a run: an agent that calls tools, with a real server on loopback as the model.
 
 use crate::server::{Server, completion};
-use crate::support::{Ended, Workspace};
+use crate::support::{CommandOutput, Workspace};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use wiremock::{Request, ResponseTemplate};
@@ -307,7 +307,7 @@ fn a_component_that_fails_is_the_end_of_its_sample_alone() {
     lacking["metadata"] = json!({});
     workspace.write("agents.jsonl", format!("{}\n{lacking}\n{}\n", agent(0), agent(2)));
     workspace.write("suite.yaml", suite(&server, RETRIEVER, &format!("{{step: support}}, {AGENT}"), ""));
-    let Ended { stderr, .. } = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    let CommandOutput { stderr, .. } = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     assert!(stderr.contains("2 of 3 samples were scored"), "{stderr}");
     let sample = &workspace.samples("r")[1];
     assert_eq!((&sample["outcome"], &sample["error"]["stage"]), (&json!("plugin_error"), &json!("support")));

@@ -3,7 +3,7 @@
 
 use crate::crowd::Crowd;
 use crate::server::{Server, completion, number_of};
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use gage_core::Object;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -284,7 +284,7 @@ fn a_refused_key_ends_the_run_at_once_and_nothing_is_recorded_as_failed() {
     let run = |arguments: &[&str]| {
         let mut program = workspace.program();
         program.args(["run", "suite.yaml", "--run-id", "r"]).args(arguments).env("MY_KEY", "sk-very-secret");
-        Ended::of(program.output().expect("the program runs"))
+        CommandOutput::of(program.output().expect("the program runs"))
     };
     let ended = run(&[]).expect_code(2);
     assert!(ended.stderr.contains("the backend `model` refuses every request"), "{}", ended.stderr);
@@ -326,7 +326,7 @@ fn an_interrupt_does_not_wait_for_requests_that_only_wait() {
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.expect("kill runs").success());
     // The next attempts are an hour away.
-    let ended = Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 5);

@@ -2,7 +2,7 @@
 //! tests of `host/view`.
 
 use crate::server::{Server, completion, number_of};
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -52,13 +52,13 @@ impl Viewing {
     }
 
     /// Ends it as Ctrl-C does.
-    fn interrupt(mut self) -> Ended {
+    fn interrupt(mut self) -> CommandOutput {
         let killed = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
         assert!(killed.expect("kill runs").success());
         let mut stderr = String::new();
         self.child.stderr.take().expect("a stream").read_to_string(&mut stderr).expect("text");
         let status = self.child.wait().expect("it ends");
-        Ended { code: status.code(), stdout: String::new(), stderr }
+        CommandOutput { code: status.code(), stdout: String::new(), stderr }
     }
 }
 

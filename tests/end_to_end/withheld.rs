@@ -3,12 +3,12 @@
 
 use crate::server::Server;
 use crate::suites::{LOCK, RUN_CONFIG, freeze, served, write_suite};
-use crate::support::{Ended, Workspace};
+use crate::support::{CommandOutput, Workspace};
 
-fn run_with(workspace: &Workspace, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
+fn run_with(workspace: &Workspace, variables: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
     let mut program = workspace.program();
     program.args(arguments).envs(variables.iter().copied());
-    Ended::of(program.output().expect("the program runs"))
+    CommandOutput::of(program.output().expect("the program runs"))
 }
 
 /// The suite, whose backend has further keys.

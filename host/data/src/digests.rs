@@ -15,7 +15,7 @@ pub(crate) fn pin(source: &mut RowSource) -> Result<Value, DataError> {
     let mut measured = Vec::with_capacity(source.files.len());
     for file in &mut source.files {
         let name = file.path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let (digest, bytes) = file.pin().map_err(|error| file.unreadable(error))?;
+        let (digest, bytes) = file.pin().map_err(|error| DataError::unreadable(file, error))?;
         measured.push((name.unwrap_or_default(), digest, bytes));
     }
     let mut value = of_files(measured.iter().map(|(name, digest, bytes)| (name.as_str(), *digest, *bytes)));
@@ -35,7 +35,7 @@ pub(crate) fn sizes(source: &RowSource) -> Result<Value, DataError> {
     for (file, counts) in source.files.iter().map(|file| (file, true)).chain(labels.map(|file| (file, false)))
     {
         let metadata = File::open(&file.path).and_then(|opened| opened.metadata());
-        let bytes = metadata.map_err(|error| file.unreadable(error))?.len();
+        let bytes = metadata.map_err(|error| DataError::unreadable(file, error))?.len();
         sum += if counts { bytes } else { 0 };
     }
     Ok(json!({"bytes": sum}))
@@ -63,6 +63,6 @@ pub(crate) fn of_files<'f>(files: impl ExactSizeIterator<Item = (&'f str, Digest
 /// # Errors
 /// When it cannot be read.
 pub(crate) fn pin_file(file: &mut DataFile) -> Result<Value, DataError> {
-    let (digest, bytes) = file.pin().map_err(|error| file.unreadable(error))?;
+    let (digest, bytes) = file.pin().map_err(|error| DataError::unreadable(file, error))?;
     Ok(json!({"digest": digest, "bytes": bytes}))
 }

@@ -19,7 +19,7 @@ pub(crate) struct Labels {
 impl Labels {
     pub(crate) fn read(labels: &LabelsFile) -> Result<Labels, DataError> {
         let text = loader::read_text(&labels.file, MAX_LABELS_BYTES).map_err(|fault| match fault {
-            LoaderError::Unreadable(source) => labels.file.unreadable(source),
+            LoaderError::Unreadable(source) => DataError::unreadable(&labels.file, source),
             LoaderError::Damaged(message) | LoaderError::Unsuited(message) => {
                 DataError::Unsuited { file: labels.file.named(), message }
             }

@@ -29,10 +29,10 @@ mod stream;
 
 pub use hub::{HubError, HubProgress, NoProgress};
 pub use id_dedup::IdDeduplicator;
-pub use locate::{LocateError, LocateOptions, Located, check, locate, open_located};
+pub use locate::{LocateError, LocateOptions, LocatedFiles, check, locate, open_located};
 pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
 pub use missing_fields::{MissingField, OtherTypes};
-pub use preparation::{HasMedia, Preparation, Prepared, SampleProjection, ValidSample};
+pub use preparation::{HasMedia, Preparation, PreparedSample, SampleProjection, ValidSample};
 pub use rejection::{Rejection, RejectionStage};
 pub use report::{
     Count, Distribution, Offender, Reason, Statistics, StatisticsReport, TokenCounter, Unanswered,
@@ -40,4 +40,4 @@ pub use report::{
 };
 pub use row::{DataError, Row, RowPosition, RowProblem};
 pub use rows::Rows;
-pub use stream::{Streamed, stream, stream_kept};
+pub use stream::{StreamReport, stream, stream_kept};

@@ -12,7 +12,7 @@ mod parquet;
 mod prepare;
 mod spool;
 
-pub(crate) use chain::{Chain, Numbered, error};
+pub(crate) use chain::{Chain, NumberedRecord, error};
 pub(crate) use kind::FileKind;
 pub(crate) use offsets::{Offsets, count};
 pub(crate) use prepare::Preparer;

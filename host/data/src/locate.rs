@@ -33,7 +33,7 @@ pub struct LocateOptions<'o> {
 
 /// A dataset whose files are on this machine.
 #[derive(Clone, Debug)]
-pub struct Located {
+pub struct LocatedFiles {
     /// What is called its place in messages and in Samples.
     pub shown: String,
     /// What a record of the run says about it: the digest (see [`LocateOptions::with_digests`]) and the size,
@@ -124,7 +124,7 @@ impl LocateError {
     }
 }
 
-impl Located {
+impl LocatedFiles {
     /// The names of its files, as rows refer to them.
     pub fn file_names(&self) -> Vec<String> {
         self.source.files.iter().map(|file| file.shown.clone()).collect()
@@ -172,7 +172,7 @@ impl Located {
 ///
 /// # Errors
 /// When they cannot be had, or are others.
-pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located, LocateError> {
+pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<LocatedFiles, LocateError> {
     let located = match &spec.source {
         DataSource::Files(_) => {
             let mut source = source_of_files(spec);
@@ -182,7 +182,7 @@ pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located
                 false => crate::digests::sizes(&source)?,
             };
             let folder = folder_of(source.files.first().map(|file| file.path.as_path()));
-            Located { shown: spec.shown_source(), identity, source, folder, beside: None }
+            LocatedFiles { shown: spec.shown_source(), identity, source, folder, beside: None }
         }
         DataSource::Hub(hub) => fetch(spec, hub, options)?,
     };
@@ -206,7 +206,11 @@ pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located
 ///
 /// # Errors
 /// When a file cannot be read or holds no row.
-pub fn open_located(spec: &DatasetSpec, located: &Located, most: Option<u64>) -> Result<Rows, DataError> {
+pub fn open_located(
+    spec: &DatasetSpec,
+    located: &LocatedFiles,
+    most: Option<u64>,
+) -> Result<Rows, DataError> {
     let source = RowSource {
         filter: Filter { include: spec.filter.clone(), exclude: spec.exclude.clone() },
         shuffle: spec.shuffle.then_some(spec.seed),
@@ -260,7 +264,11 @@ fn folder_of(file: Option<&Path>) -> (PathBuf, String) {
     }
 }
 
-fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Result<Located, LocateError> {
+fn fetch(
+    spec: &DatasetSpec,
+    hub: &HubSpec,
+    options: &LocateOptions<'_>,
+) -> Result<LocatedFiles, LocateError> {
     let endpoint = Url::parse(&hub.endpoint).map_err(|error| LocateError::Endpoint {
         endpoint: hub.endpoint.clone(),
         message: error.to_string(),
@@ -325,14 +333,20 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
         }
         None => None,
     };
-    Ok(Located { shown: format!("{} at {}", hub.shown(), fetched.commit), identity, source, folder, beside })
+    Ok(LocatedFiles {
+        shown: format!("{} at {}", hub.shown(), fetched.commit),
+        identity,
+        source,
+        folder,
+        beside,
+    })
 }
 
 /// Pins the files of a hub, and checks that they still have the digests with which they were fetched: the cache itself
 /// compares only size and time.
 fn pin_fetched(fetched: &hub::HubDataset, files: &mut [DataFile]) -> Result<(), LocateError> {
     for (file, local) in fetched.files.iter().zip(files) {
-        let (found, _) = local.pin().map_err(|error| local.unreadable(error))?;
+        let (found, _) = local.pin().map_err(|error| DataError::unreadable(local, error))?;
         if found != file.digest {
             let (found, fetched) = (found.to_string(), file.digest.to_string());
             return Err(LocateError::Changed {

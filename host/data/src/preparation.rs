@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// A row on its way into the run.
 #[derive(Clone, Debug)]
-pub struct Prepared<K = Arc<Sample>> {
+pub struct PreparedSample<K = Arc<Sample>> {
     /// Its place in the run.
     pub index: u64,
     /// A short digest of the row; empty where what is kept is [`Kept::FROM_ID`].
@@ -106,7 +106,7 @@ impl Preparation {
         rows: Vec<Row>,
         keep: &impl Fn(Arc<Sample>) -> K,
         is_stopped: &dyn Fn() -> bool,
-    ) -> Option<Vec<Prepared<K>>> {
+    ) -> Option<Vec<PreparedSample<K>>> {
         let mut batch = Batch::new(rows, &self.dataset_id, &self.files);
         for preprocessor in &self.chain {
             batch.convert(preprocessor);

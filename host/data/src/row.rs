@@ -1,6 +1,6 @@
 //! A row of a dataset, before anything is made of it.
 
-use crate::source::DataFile;
+use crate::source::{ChangedFile, DataFile};
 use gage_core::Digest;
 use std::path::Path;
 
@@ -150,6 +150,15 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// Why a file cannot be read: it changed, or the system does not give it.
+    pub(crate) fn unreadable(file: &DataFile, source: std::io::Error) -> DataError {
+        let changed = source.get_ref().and_then(|inner| inner.downcast_ref::<ChangedFile>());
+        match changed {
+            Some(changed) => DataError::Changed { file: file.named(), message: changed.to_string() },
+            None => DataError::Unreadable { file: file.named(), source },
+        }
+    }
+
     /// Whether it is about the file of labels, where a dataset has one.
     pub fn is_of_labels(&self, labels: Option<&Path>) -> bool {
         match self {

@@ -1,7 +1,7 @@
 //! The rows of a dataset: filtered, shuffled, and no more than are wanted.
 
 use crate::labels::Labels;
-use crate::loader::{self, Chain, FileKind, Numbered, Offsets, Preparer, Spool};
+use crate::loader::{self, Chain, FileKind, NumberedRecord, Offsets, Preparer, Spool};
 use crate::missing_fields::{FieldWatch, MissingField};
 use crate::row::{DataError, Row};
 use crate::source::{DataFile, Format, RowSource};
@@ -117,8 +117,8 @@ impl Rows {
         };
         let kind = single.map(kind_of).transpose()?;
         if let (Some(file), Some(FileKind::Plain)) = (single, kind) {
-            let opened = file.open().map_err(|error| file.unreadable(error))?;
-            let offsets = Offsets::open(opened, seed).map_err(|error| file.unreadable(error))?;
+            let opened = file.open().map_err(|error| DataError::unreadable(file, error))?;
+            let offsets = Offsets::open(opened, seed).map_err(|error| DataError::unreadable(file, error))?;
             let rows = offsets.rows();
             self.feed = RowFeed::Offsets(offsets, file.clone());
             return self.know_total(rows, rows);
@@ -152,8 +152,8 @@ impl Rows {
             RowFeed::Spool(spool) => spool.next()?,
             RowFeed::Offsets(offsets, file) => {
                 let next = offsets.next();
-                let next = next.map_err(|error| file.unreadable(error))?;
-                let numbered = next.map(|(number, record)| Numbered { number, file: 0, record });
+                let next = next.map_err(|error| DataError::unreadable(file, error))?;
+                let numbered = next.map(|(number, record)| NumberedRecord { number, file: 0, record });
                 numbered.and_then(|numbered| self.preparer.prepare(numbered))
             }
             RowFeed::Chain(chain) => {
@@ -221,7 +221,9 @@ impl Rows {
     }
 
     fn check_files(&self) -> Result<(), DataError> {
-        self.files.iter().try_for_each(DataFile::check_unchanged)
+        self.files
+            .iter()
+            .try_for_each(|file| file.check_unchanged().map_err(|error| DataError::unreadable(file, error)))
     }
 }
 
@@ -253,14 +255,14 @@ fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
             let mut bytes = 0;
             for file in &source.files {
                 let metadata = std::fs::metadata(&file.path);
-                bytes += metadata.map_err(|error| file.unreadable(error))?.len();
+                bytes += metadata.map_err(|error| DataError::unreadable(file, error))?.len();
                 if bytes > MAX_COUNTED_BYTES || kind_of(file)? != FileKind::Plain {
                     return Ok(None);
                 }
             }
             let rows = source.files.iter().map(|file| {
                 let counted = file.open().and_then(loader::count);
-                counted.map_err(|error| file.unreadable(error))
+                counted.map_err(|error| DataError::unreadable(file, error))
             });
             rows.sum::<Result<u64, DataError>>().map(Some)
         }

@@ -1,7 +1,6 @@
 //! What to read: files, their format, and which of their rows.
 
 use crate::filter::Filter;
-use crate::row::DataError;
 use gage_core::{Digest, FileFingerprint};
 use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom};
@@ -84,25 +83,14 @@ impl DataFile {
     ///
     /// # Errors
     /// When the content differs from the pinned one, or cannot be read.
-    pub(crate) fn check_unchanged(&self) -> Result<(), DataError> {
+    pub(crate) fn check_unchanged(&self) -> io::Result<()> {
         let Some(pin) = self.pin else { return Ok(()) };
         let Ok(metadata) = fs::metadata(&self.path) else { return Ok(()) };
         let now = FileFingerprint::of(&metadata);
         if now == pin.fingerprint || !now.is_same_file(&pin.fingerprint) {
             return Ok(());
         }
-        File::open(&self.path)
-            .and_then(|mut file| pin.check(&mut file))
-            .map_err(|error| self.unreadable(error))
-    }
-
-    /// Why the file cannot be read, with its name.
-    pub(crate) fn unreadable(&self, source: io::Error) -> DataError {
-        let changed = source.get_ref().and_then(|inner| inner.downcast_ref::<ChangedFile>());
-        match changed {
-            Some(changed) => DataError::Changed { file: self.named(), message: changed.to_string() },
-            None => DataError::Unreadable { file: self.named(), source },
-        }
+        pin.check(&mut File::open(&self.path)?)
     }
 
     /// How an error names it: as it was written and, where that is another text, in full.

@@ -8,7 +8,7 @@
 
 use crate::id_dedup::IdDeduplicator;
 use crate::missing_fields::MissingField;
-use crate::preparation::{Preparation, Prepared, SampleProjection};
+use crate::preparation::{Preparation, PreparedSample, SampleProjection};
 use crate::row::{DataError, Row};
 use crate::rows::Rows;
 use gage_core::{Sample, spawn_named};
@@ -42,7 +42,7 @@ const WINDOW: usize = 4;
 
 /// What became of a stream.
 #[derive(Debug, Default)]
-pub struct Streamed {
+pub struct StreamReport {
     /// Rows that were given to the caller.
     pub rows: u64,
     /// Rows that the dataset's filter left out.
@@ -67,8 +67,8 @@ pub fn stream(
     preparation: &Preparation,
     workers: usize,
     is_stopped: &(dyn Fn() -> bool + Sync),
-    take: impl FnMut(Prepared) -> ControlFlow<()>,
-) -> Streamed {
+    take: impl FnMut(PreparedSample) -> ControlFlow<()>,
+) -> StreamReport {
     stream_in(FOR_A_MODEL, rows, preparation, workers, is_stopped, &|sample| sample, take)
 }
 
@@ -80,8 +80,8 @@ pub fn stream_kept<K: SampleProjection>(
     workers: usize,
     is_stopped: &(dyn Fn() -> bool + Sync),
     keep: &(impl Fn(Arc<Sample>) -> K + Sync),
-    take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
-) -> Streamed {
+    take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
+) -> StreamReport {
     stream_in(FOR_A_READER, rows, preparation, workers, is_stopped, keep, take)
 }
 
@@ -92,11 +92,11 @@ fn stream_in<K: SampleProjection>(
     workers: usize,
     is_stopped: &(dyn Fn() -> bool + Sync),
     keep: &(impl Fn(Arc<Sample>) -> K + Sync),
-    mut take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
-) -> Streamed {
+    mut take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
+) -> StreamReport {
     let workers = workers.max(1);
     let (batch_sender, batches) = sync_channel::<NumberedBatch<Row>>(workers);
-    let (prepared_sender, prepared) = sync_channel::<Option<NumberedBatch<Prepared<K>>>>(workers);
+    let (prepared_sender, prepared) = sync_channel::<Option<NumberedBatch<PreparedSample<K>>>>(workers);
     let batches = Mutex::new(Some(batches));
     // Batches that are read and not handed over yet: where one takes long, those behind it wait.
     let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
@@ -121,7 +121,7 @@ fn stream_in<K: SampleProjection>(
         let share = u32::try_from(workers).unwrap_or(u32::MAX);
         let spent = read.spent + preparing / share;
         let ReadBatch { filtered, missing_fields, failure, .. } = read;
-        Streamed { rows, filtered, missing_fields, renamed, spent, failure }
+        StreamReport { rows, filtered, missing_fields, renamed, spent, failure }
     })
 }
 
@@ -179,7 +179,7 @@ fn read(
 }
 
 /// Says that a batch will never come where its thread ends by a panic: nobody waits for it then.
-struct ReportOnPanic<'s, K>(&'s SyncSender<Option<NumberedBatch<Prepared<K>>>>);
+struct ReportOnPanic<'s, K>(&'s SyncSender<Option<NumberedBatch<PreparedSample<K>>>>);
 
 impl<K> Drop for ReportOnPanic<'_, K> {
     fn drop(&mut self) {
@@ -194,7 +194,7 @@ fn work<K: SampleProjection>(
     batches: &Mutex<Option<Receiver<NumberedBatch<Row>>>>,
     preparation: &Preparation,
     keep: &impl Fn(Arc<Sample>) -> K,
-    sender: &SyncSender<Option<NumberedBatch<Prepared<K>>>>,
+    sender: &SyncSender<Option<NumberedBatch<PreparedSample<K>>>>,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Duration {
     let _guard = ReportOnPanic(sender);
@@ -217,9 +217,9 @@ fn work<K: SampleProjection>(
 
 /// Hands batches over in their order. Returns how many rows that were, and how many got another id.
 fn hand_over<K: SampleProjection>(
-    prepared: &Receiver<Option<NumberedBatch<Prepared<K>>>>,
+    prepared: &Receiver<Option<NumberedBatch<PreparedSample<K>>>>,
     handed_over: &Receiver<()>,
-    take: &mut impl FnMut(Prepared<K>) -> ControlFlow<()>,
+    take: &mut impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> (u64, u64) {
     let (mut ids, mut early) = (IdDeduplicator::default(), BTreeMap::new());
     let (mut next, mut rows, mut renamed) = (0, 0, 0);

@@ -4,7 +4,7 @@ use crate::plan::{Plan, PlannedDataset};
 use gage_config::{DatasetSpec, HookKind, Problems};
 use gage_core::{Digest, Sample};
 use gage_data::{
-    DataError, HasMedia, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located,
+    DataError, HasMedia, LocateOptions, LocatedFiles, MediaStore, Preparation, Rows, locate, open_located,
     stream_kept,
 };
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ pub struct LocatedDataset {
     /// What reads it.
     pub planned: Arc<PlannedDataset>,
     /// Where its files are, and their digests.
-    pub located: Located,
+    pub located: LocatedFiles,
     media: Arc<MediaStore>,
 }
 

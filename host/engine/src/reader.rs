@@ -4,7 +4,7 @@ use crate::cancel_token::CancelToken;
 use crate::invalid::InvalidRows;
 use crate::resume::ResumeState;
 use gage_core::Sample;
-use gage_data::{DataError, MissingField, Preparation, Prepared, Rejection, Rows, stream};
+use gage_data::{DataError, MissingField, Preparation, PreparedSample, Rejection, Rows, stream};
 use gage_record::{RecordError, SampleRecord};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -89,8 +89,8 @@ impl<'s> PrefetchSender<'s> {
 }
 
 /// The repeats of a row, one after the other.
-fn repeats(prepared: Prepared, repeat: u64) -> impl Iterator<Item = PreparedRow> {
-    let Prepared { index, row_digest, result } = prepared;
+fn repeats(prepared: PreparedSample, repeat: u64) -> impl Iterator<Item = PreparedRow> {
+    let PreparedSample { index, row_digest, result } = prepared;
     let mut kept = Some((row_digest, result));
     (0..repeat).map_while(move |number| {
         // The last one has what the others copy; most rows are asked once.

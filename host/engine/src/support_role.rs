@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::task_state::TaskState;
 use gage_backend::{Backend, DrawIndex, GenerateRequest, cancellable, output_to_guest, with_slot};
 use gage_core::{Message, ModelOutput, Object, Outcome, SampleView, SamplingParams, Usage};
-use gage_plugin::{AdapterReply, ItemError, Prepared, RoleAdapter, message_from_guest};
+use gage_plugin::{AdapterReply, ItemError, PreparedCall, RoleAdapter, message_from_guest};
 use gage_template::PromptContext;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub(crate) struct SupportRole {
 
 /// The functions of its component.
 struct AdapterCalls {
-    prepare: CallCoalescer<String, Result<Prepared, ItemError>>,
+    prepare: CallCoalescer<String, Result<PreparedCall, ItemError>>,
     parse: CallCoalescer<AdapterReply, Result<Object, ItemError>>,
 }
 
@@ -117,8 +117,8 @@ impl SupportRole {
         let payload =
             serde_json::to_string(payload).map_err(|error| support_failure("internal", error.to_string()))?;
         let (messages, params) = match adapter_result(calls.prepare.call(payload.clone()).await)? {
-            Prepared::Output(output) => return Ok(SupportOutput { output, usage: None }),
-            Prepared::Ask(prompt) => {
+            PreparedCall::Output(output) => return Ok(SupportOutput { output, usage: None }),
+            PreparedCall::Ask(prompt) => {
                 let messages = prompt.messages.into_iter().map(message_from_guest).collect::<Result<_, _>>();
                 let params = SamplingParams::from_object(prompt.params).map_err(|problems| {
                     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -49,14 +49,16 @@ pub use kinds::aggregator::{
     Aggregator, AggregatorComponent, AggregatorFigure, AggregatorKind, AggregatorRow, AggregatorState,
 };
 pub use kinds::backend::{BackendComponent, BackendKind, BackendOffer, BackendPluginComponent};
-pub use kinds::doc_hook::{DocHook, DocHookComponent, DocHookKind, Hooked, MediaKind, MediaSource};
+pub use kinds::doc_hook::{DocHook, DocHookComponent, DocHookKind, DocHookOutput, MediaKind, MediaSource};
 pub use kinds::extractor::{ExtractedAnswer, Extractor, ExtractorComponent, ExtractorKind};
 pub use kinds::judge::{Judge, JudgeCase, JudgeComponent, JudgeKind, JudgeReply, Prompt, Verdict};
-pub use kinds::metric::{Metric, MetricComponent, MetricItem, MetricKind, Scored};
+pub use kinds::metric::{Metric, MetricComponent, MetricItem, MetricKind, ScoredItem};
 pub use kinds::preprocessor::{
-    Converted, Preprocessor, PreprocessorComponent, PreprocessorKind, RawRow, SampleText,
+    Preprocessor, PreprocessorComponent, PreprocessorKind, PreprocessorOutput, RawRow, SampleText,
 };
-pub use kinds::role_adapter::{AdapterReply, Prepared, RoleAdapter, RoleAdapterComponent, RoleAdapterKind};
+pub use kinds::role_adapter::{
+    AdapterReply, PreparedCall, RoleAdapter, RoleAdapterComponent, RoleAdapterKind,
+};
 pub use limits::Limits;
 pub use message::message_from_guest;
 pub use microbench::{ComponentCosts, ItemBench, ItemCosts, Timing, component_costs};

@@ -90,7 +90,7 @@ pub struct ExportOptions {
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportReport {
     /// The files, in the order in which they were begun.
     pub files: Vec<PathBuf>,
     /// How many records were read.
@@ -104,7 +104,7 @@ pub struct Exported {
 /// # Errors
 /// When the run has not ended or holds nothing, when a file is there already, and when files cannot be read or written.
 /// Nothing is left behind then.
-pub fn export(source: &ComparedSource, options: &ExportOptions) -> Result<Exported, ExportError> {
+pub fn export(source: &ComparedSource, options: &ExportOptions) -> Result<ExportReport, ExportError> {
     let run = Run::of(source, options.takes_part)?;
     let mut files = Files::new(options.replaces);
     let mut exported = match options.format {

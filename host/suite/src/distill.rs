@@ -45,7 +45,7 @@ impl Mode {
 
 /// A template that was made.
 #[derive(Clone, Debug)]
-pub struct Distilled {
+pub struct DistilledTemplate {
     /// Where it lies.
     pub path: PathBuf,
     /// Its version.
@@ -67,7 +67,7 @@ pub struct Distilled {
 /// # Errors
 /// When the suite has several tasks and that was not asked for, when it is no PipelineConfig, when the version is taken,
 /// and when a file cannot be read or written.
-pub fn distill(options: &DistillOptions<'_>) -> Result<Distilled, SuiteError> {
+pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteError> {
     gage_core::check_name(options.name)
         .map_err(|message| SuiteError::refused(format!("the name {message}"), "write it like piqa_suite"))?;
     let mut definition = raw(options.config)?;
@@ -93,7 +93,7 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<Distilled, SuiteError> {
         })?,
         None => known.last().map_or(1, |last| last + 1),
     };
-    let found = |path: PathBuf, version: String, is_new| Distilled {
+    let found = |path: PathBuf, version: String, is_new| DistilledTemplate {
         path,
         version,
         digest,

@@ -34,7 +34,7 @@ pub struct InitOptions<'o> {
 
 /// A configuration that was made.
 #[derive(Clone, Debug)]
-pub struct Initialized {
+pub struct InitializedRunConfig {
     /// Where it lies.
     pub path: PathBuf,
     /// What it was made from.
@@ -47,7 +47,7 @@ pub struct Initialized {
 ///
 /// # Errors
 /// When there is no such template, when it was edited, when a file is there already, and when one cannot be written.
-pub fn init(options: &InitOptions<'_>) -> Result<Initialized, SuiteError> {
+pub fn init(options: &InitOptions<'_>) -> Result<InitializedRunConfig, SuiteError> {
     let template = BuiltinTemplate::read(&find(options)?)?;
     let folder = match options.output {
         Some(path) => files::folder_of(path),
@@ -69,7 +69,7 @@ pub fn init(options: &InitOptions<'_>) -> Result<Initialized, SuiteError> {
     if is_new {
         files::write_new(&path, &text)?;
     }
-    Ok(Initialized { path, template, is_new })
+    Ok(InitializedRunConfig { path, template, is_new })
 }
 
 /// Whether a file holds this text and no other.

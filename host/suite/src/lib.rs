@@ -26,10 +26,10 @@ mod variables;
 mod verify;
 mod yaml;
 
-pub use distill::{DistillOptions, Distilled, Mode, distill};
+pub use distill::{DistillOptions, DistilledTemplate, Mode, distill};
 pub use error::SuiteError;
 pub use files::shown_folder;
-pub use init::{InitMode, InitOptions, Initialized, init};
+pub use init::{InitMode, InitOptions, InitializedRunConfig, init};
 pub use load::{LoadedSuite, Origin, load};
 pub use lock::{LOCK_VERSION, Lock, LockDifference, PluginPlaces, UnknownPart};
 pub use parameters::Parameter;

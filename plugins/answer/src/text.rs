@@ -6,7 +6,7 @@ use crate::keywords::Keywords;
 use crate::settings::{Form, Settings};
 use gage_overlap_kit::rouge::{Rouge, Wanted};
 use gage_overlap_kit::tokens::Tokenizer;
-use gage_overlap_kit::vocabulary::Reading;
+use gage_overlap_kit::vocabulary::TextReader;
 use gage_reasoning_kit::ids::{items, scalar};
 use gage_reasoning_kit::share;
 use gage_sdk::serde_json::Value;
@@ -14,7 +14,7 @@ use gage_sdk::{PluginError, ScoreCard};
 use std::borrow::Cow;
 
 /// How texts are cut into words.
-const READING: Reading = Reading { tokenizer: Tokenizer::Unicode, stems: false };
+const READING: TextReader = TextReader { tokenizer: Tokenizer::Unicode, stems: false };
 
 /// Keywords that an explanation or a detail names.
 const MAX_NAMED: usize = 8;

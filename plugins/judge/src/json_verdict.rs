@@ -28,7 +28,7 @@ pub struct JsonVerdict {
 
 /// What an object says.
 #[derive(Clone, Debug, PartialEq)]
-struct Said {
+struct JsonReply {
     raw: f64,
     score: f64,
     verdict: String,
@@ -102,7 +102,7 @@ impl JsonVerdict {
     }
 
     /// The objects of a text that have a score or a verdict, or cannot be read, and their reasons.
-    fn objects(&self, text: &str) -> Vec<(Result<Said, String>, String)> {
+    fn objects(&self, text: &str) -> Vec<(Result<JsonReply, String>, String)> {
         let found = find_json(text, Shape::Object).into_iter();
         found
             .filter_map(|found| match found.value() {
@@ -120,7 +120,7 @@ impl JsonVerdict {
             .collect()
     }
 
-    fn said(&self, object: &Value) -> Result<Said, String> {
+    fn said(&self, object: &Value) -> Result<JsonReply, String> {
         if let Some(missing) = ["verdict", "score"].iter().find(|name| object[**name].is_null()) {
             return Err(format!("the JSON object has no '{missing}'"));
         }
@@ -136,7 +136,7 @@ impl JsonVerdict {
         if (verdict == "correct" && score == 0.0) || (verdict == "incorrect" && score == 1.0) {
             return Err(format!("the reply contradicts itself: {verdict} and a score of {raw}"));
         }
-        Ok(Said { raw, score, verdict: verdict.to_owned() })
+        Ok(JsonReply { raw, score, verdict: verdict.to_owned() })
     }
 }
 

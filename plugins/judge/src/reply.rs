@@ -45,7 +45,7 @@ fn without_thoughts<'reply>(reply: &'reply str, material: &Material) -> Cow<'rep
 
 /// One place of a reply that has the form of a verdict.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reading<T> {
+pub(crate) struct LineReading<T> {
     /// What it says, or what is wrong with it.
     pub(crate) value: Result<T, String>,
     /// Whether the texts that are judged say the same, so that it may be a quotation of them.
@@ -62,13 +62,13 @@ const MAX_READINGS: usize = 64;
 /// # Errors
 /// Says why there is no verdict: none was given, the last one is malformed, or two contradict each other.
 /// `name` is what is read, for the message.
-pub(crate) fn settle<T: PartialEq>(name: &str, mut readings: Vec<Reading<T>>) -> Result<T, String> {
+pub(crate) fn settle<T: PartialEq>(name: &str, mut readings: Vec<LineReading<T>>) -> Result<T, String> {
     if readings.len() > MAX_READINGS {
         return Err(format!("the reply has more than {MAX_READINGS} values for {name}"));
     }
     let last = readings.pop().ok_or_else(|| format!("the reply has no {name}"))?;
     let value = last.value?;
-    let contradicts = |earlier: &Reading<T>| {
+    let contradicts = |earlier: &LineReading<T>| {
         (last.echoed || !earlier.echoed) && earlier.value.as_ref().is_ok_and(|earlier| *earlier != value)
     };
     if readings.iter().any(contradicts) {
@@ -112,9 +112,9 @@ pub(crate) fn line_verdict<T: PartialEq>(
 pub(crate) fn with_echoes<T: PartialEq>(
     own: Vec<Result<T, String>>,
     foreign: impl FnOnce() -> Vec<Result<T, String>>,
-) -> Vec<Reading<T>> {
+) -> Vec<LineReading<T>> {
     let foreign = if own.len() > 1 && own.len() <= MAX_READINGS { foreign() } else { Vec::new() };
-    own.into_iter().map(|value| Reading { echoed: foreign.contains(&value), value }).collect()
+    own.into_iter().map(|value| LineReading { echoed: foreign.contains(&value), value }).collect()
 }
 
 /// The words of a reply before its verdict, for people; cut where they are long.
@@ -128,8 +128,8 @@ pub(crate) fn explanation(words: &str, keys: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn reading(value: Result<i32, &str>, echoed: bool) -> Reading<i32> {
-        Reading { value: value.map_err(str::to_owned), echoed }
+    fn reading(value: Result<i32, &str>, echoed: bool) -> LineReading<i32> {
+        LineReading { value: value.map_err(str::to_owned), echoed }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `bleu`: n-grams that a translation shares with its references.
 
-use crate::compared::{Common, Compared, Item, with_common};
+use crate::compared::{Common, ComparedTexts, Item, with_common};
 use crate::references::Accepts;
 use crate::translation_tokens::TranslationTokenizer;
 use gage_overlap_kit::bleu::MAX_ORDER;
@@ -39,7 +39,7 @@ pub struct Bleu {
 #[derive(Serialize)]
 struct Detail<'item> {
     bleu: &'item BleuCounts,
-    compared: Compared<'item>,
+    compared: ComparedTexts<'item>,
 }
 
 impl Metric for Bleu {
@@ -92,7 +92,7 @@ impl Metric for Bleu {
         let card = ScoreCard::of(self.scoring.score(&counts))
             .sub_score("brevity_penalty", counts.brevity_penalty())
             .sub_score("length_ratio", ratio)
-            .detail(&Detail { bleu: &counts, compared: Compared::new(&prediction, first) });
+            .detail(&Detail { bleu: &counts, compared: ComparedTexts::new(&prediction, first) });
         let card = match counts.prediction_length {
             0 => card.tag("empty_prediction"),
             _ => card,

@@ -1,6 +1,6 @@
 //! `chrf`: n-grams of characters that a translation shares with its references.
 
-use crate::compared::{Common, Compared, Item, with_common};
+use crate::compared::{Common, ComparedTexts, Item, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::chrf::{ChrfDetail, MAX_ORDER};
 use gage_overlap_kit::ngrams::{Ngrams, common, total};
@@ -39,7 +39,7 @@ pub struct Chrf {
 #[derive(Serialize)]
 struct Detail<'item> {
     chrf: ChrfDetail,
-    compared: Compared<'item>,
+    compared: ComparedTexts<'item>,
 }
 
 impl Metric for Chrf {
@@ -101,7 +101,7 @@ impl Metric for Chrf {
         let reference = references.get(best).map_or("", |reference| reference);
         let detail = Detail {
             chrf: ChrfDetail { shape: self.shape, counts },
-            compared: Compared::new(&prediction, reference),
+            compared: ComparedTexts::new(&prediction, reference),
         };
         let card = ScoreCard::of(score).detail(&detail);
         let card = if prediction.chars().all(is_space) { card.tag("empty_prediction") } else { card };

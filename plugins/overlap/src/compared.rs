@@ -151,14 +151,14 @@ pub(crate) fn empty_tag(prediction_words: usize, reference_words: usize) -> Opti
 
 /// What was compared, as the detail of a card holds it.
 #[derive(Serialize)]
-pub(crate) struct Compared<'item> {
+pub(crate) struct ComparedTexts<'item> {
     prediction: Cow<'item, str>,
     /// The reference that gave the score.
     reference: Cow<'item, str>,
 }
 
-impl<'item> Compared<'item> {
-    pub(crate) fn new(prediction: &'item str, reference: &'item str) -> Compared<'item> {
-        Compared { prediction: excerpt(prediction), reference: excerpt(reference) }
+impl<'item> ComparedTexts<'item> {
+    pub(crate) fn new(prediction: &'item str, reference: &'item str) -> ComparedTexts<'item> {
+        ComparedTexts { prediction: excerpt(prediction), reference: excerpt(reference) }
     }
 }

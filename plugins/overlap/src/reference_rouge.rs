@@ -1,12 +1,12 @@
 //! `reference_rouge`: the words and pairs of words that a summary shares with a reference.
 
 use crate::compared::{
-    Common, Compared, Item, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
+    Common, ComparedTexts, Item, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
 };
 use crate::references::{Accepts, prediction};
 use gage_overlap_kit::params::whole;
 use gage_overlap_kit::rouge::{Rouge, Wanted, add_share, reading, with_reading};
-use gage_overlap_kit::vocabulary::Reading;
+use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
@@ -37,7 +37,7 @@ const SUB_SCORES: [[&str; 3]; 3] = [
 /// ROUGE-L is left out where texts are too long for it; see [`RougeL`](crate::RougeL).
 pub struct ReferenceRouge {
     common: Common,
-    reading: Reading,
+    reading: TextReader,
     decimals: usize,
     output_field: PredictionField,
 }
@@ -104,7 +104,7 @@ impl Metric for ReferenceRouge {
         let mut card = ScoreCard::of(round(unigrams.f1))
             .sub_score("rouge1_precision", round(unigrams.precision))
             .sub_score("rouge1_recall", round(unigrams.recall))
-            .detail(&Compared::new(&prediction, reference));
+            .detail(&ComparedTexts::new(&prediction, reference));
         for (names, share) in SUB_SCORES.into_iter().zip([Some(bigrams), rouge.whole, rouge.lines]) {
             if let Some(share) = share {
                 card = add_share(card, names, share, round);

@@ -1,9 +1,9 @@
 //! `rouge_l`: the longest common subsequence of words with a reference.
 
-use crate::compared::{Common, Compared, Item, empty_tag, with_common};
+use crate::compared::{Common, ComparedTexts, Item, empty_tag, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::rouge::{Rouge, Wanted, add_share, reading, with_reading};
-use gage_overlap_kit::vocabulary::Reading;
+use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::Params;
@@ -22,7 +22,7 @@ const LINES: [&str; 3] = ["rouge_lsum", "rouge_lsum_precision", "rouge_lsum_reca
 /// some 11,000 words a line have no `rouge_lsum`.
 pub struct RougeL {
     common: Common,
-    reading: Reading,
+    reading: TextReader,
 }
 
 impl Metric for RougeL {
@@ -62,7 +62,7 @@ impl Metric for RougeL {
         let mut card = ScoreCard::of(whole.f1)
             .sub_score("precision", whole.precision)
             .sub_score("recall", whole.recall)
-            .detail(&Compared::new(&prediction, reference));
+            .detail(&ComparedTexts::new(&prediction, reference));
         if let Some(lines) = rouge.lines {
             card = add_share(card, LINES, lines, |value| value);
         }

@@ -1,6 +1,6 @@
 //! `squad`: answers to questions about a text, which may have none.
 
-use crate::compared::{Common, Compared, with_common};
+use crate::compared::{Common, ComparedTexts, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::ngrams::Ngrams;
 use gage_overlap_kit::params::one_of;
@@ -90,7 +90,7 @@ impl Metric for Squad {
             candidates.get(best).map_or(("", true), |candidate| (candidate.text, candidate.is_empty()));
         let mut card = ScoreCard::of(f1)
             .sub_score("exact_match", if is_exact { 1.0 } else { 0.0 })
-            .detail(&Compared::new(&prediction, reference));
+            .detail(&ComparedTexts::new(&prediction, reference));
         if !self.has_threshold {
             card = card.pass(is_exact);
         }

@@ -1,11 +1,11 @@
 //! `token_f1`: the words that an answer shares with a reference.
 
-use crate::compared::{Common, Compared, Item, empty_tag, with_common};
+use crate::compared::{Common, ComparedTexts, Item, empty_tag, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::ngrams::{Ngrams, total};
 use gage_overlap_kit::rouge::{reading, with_reading};
 use gage_overlap_kit::share::Share;
-use gage_overlap_kit::vocabulary::Reading;
+use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::Params;
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 /// `missing_reference`. Time is linear in the length of the texts.
 pub struct TokenF1 {
     common: Common,
-    reading: Reading,
+    reading: TextReader,
 }
 
 impl Metric for TokenF1 {
@@ -51,7 +51,7 @@ impl Metric for TokenF1 {
         let card = ScoreCard::of(share.f1)
             .sub_score("precision", share.precision)
             .sub_score("recall", share.recall)
-            .detail(&Compared::new(&prediction, reference));
+            .detail(&ComparedTexts::new(&prediction, reference));
         let card = match empty_tag(words.0, words.1).filter(|_| share.f1 == 0.0) {
             Some(tag) => card.tag(tag),
             None => card,

@@ -11,7 +11,7 @@ use gage_sdk::serde_json::Value;
 
 /// The fields of a row that say what is right.
 #[derive(Default)]
-pub(crate) struct Given {
+pub(crate) struct GivenAnswer {
     /// `references`
     pub(crate) references: Option<Value>,
     /// The field that a parameter names, or `answer`, or `answers`.
@@ -44,7 +44,7 @@ pub(crate) struct Answers {
 /// # Errors
 /// `invalid-input` where an answer may mean one option as well as another.
 pub(crate) fn settle(
-    given: Given,
+    given: GivenAnswer,
     options: Option<&[Choice]>,
     openai_choices: Option<&Value>,
 ) -> Result<Answers, PluginError> {
@@ -82,7 +82,7 @@ fn plain(references: Vec<Value>) -> Answers {
 
 impl Answers {
     /// The option that the only reference names.
-    fn only_choice(&self, options: Option<&[Choice]>) -> Chosen {
+    fn only_choice(&self, options: Option<&[Choice]>) -> ChosenAnswer {
         match self.label.as_deref().filter(|_| self.references.len() == 1) {
             Some(label) => chosen(&Value::from(label), options),
             None => Ok(None),
@@ -151,15 +151,15 @@ fn answered(
 }
 
 /// The label of an option, if one is meant.
-type Chosen = Result<Option<String>, Ambiguous>;
+type ChosenAnswer = Result<Option<String>, Ambiguous>;
 
-fn chosen(value: &Value, options: Option<&[Choice]>) -> Chosen {
+fn chosen(value: &Value, options: Option<&[Choice]>) -> ChosenAnswer {
     let Some(options) = options else { return Ok(None) };
     Ok(options::resolve(value, options, Places::OrTexts(0))?.map(|option| option.label.clone()))
 }
 
 /// Whether what was chosen is this option, or may be.
-fn may_be(chosen: &Chosen, choice: Option<&str>) -> bool {
+fn may_be(chosen: &ChosenAnswer, choice: Option<&str>) -> bool {
     let Some(choice) = choice else { return false };
     match chosen {
         Ok(chosen) => chosen.as_deref() == Some(choice),
@@ -201,7 +201,7 @@ mod tests {
         ] {
             let there = |value: &Value| Some(value.clone()).filter(|value| !value.is_null());
             let shown = format!("{references} {answer} {label}");
-            let given = Given {
+            let given = GivenAnswer {
                 references: there(references),
                 answer: there(&answer),
                 label: there(&label),
@@ -226,7 +226,7 @@ mod tests {
             (json!("B"), Some(json!("2")), Ok("B")),
             (json!(["2", "3"]), None, Ok("2")),
         ] {
-            let given = Given { answer: Some(answer.clone()), label, ..Given::default() };
+            let given = GivenAnswer { answer: Some(answer.clone()), label, ..GivenAnswer::default() };
             let answers = settle(given, options.as_deref(), None);
             let found = answers.as_ref().map(|answers| {
                 assert_eq!(answers.unused_label, None, "{answer}");
@@ -250,7 +250,7 @@ mod tests {
             (choices(&["x", "y"]), options.as_deref(), None, 0),
             (choices(&[""]), None, None, 0),
         ] {
-            let answers = settle(Given::default(), options, Some(&choices)).expect("clear");
+            let answers = settle(GivenAnswer::default(), options, Some(&choices)).expect("clear");
             assert_eq!(answers.label.as_deref(), label, "{choices}");
             assert_eq!(answers.references.len(), references, "{choices}");
         }

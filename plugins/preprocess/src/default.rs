@@ -1,7 +1,7 @@
 //! `default`, and under their older names `legacy` and `simple`: rows that are Samples already, or
 //! nearly.
 
-use crate::answers::{Given, settle};
+use crate::answers::{GivenAnswer, settle};
 use crate::media::place;
 use crate::messages::{add_instruction, add_system, with_parts};
 use crate::options::option_map;
@@ -147,11 +147,11 @@ pub(crate) fn convert(
     if is_sample && row.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
         return Err(unusable("metadata", "must be an object"));
     }
-    let asked = Asked::take(&mut row, params)?;
+    let asked = AskedQuestion::take(&mut row, params)?;
     let mut slots = Slots::of(row, params.media && !is_sample);
     let (messages, assets) = messages(&mut slots, params, asked.question, is_sample)?;
     let (options, choices) = slots.take_options(is_sample)?;
-    let given = Given {
+    let given = GivenAnswer {
         references: slots.references.take(),
         answer: asked.answer.or_else(|| slots.answer.take()).or_else(|| slots.answers.take()),
         label: slots.label.take(),
@@ -198,13 +198,13 @@ pub(crate) fn convert(
 
 /// What stands where the parameters say, taken from the row.
 #[derive(Default)]
-struct Asked {
+struct AskedQuestion {
     question: Option<String>,
     answer: Option<Value>,
 }
 
-impl Asked {
-    fn take(row: &mut Fields, params: &Params) -> Result<Asked, PluginError> {
+impl AskedQuestion {
+    fn take(row: &mut Fields, params: &Params) -> Result<AskedQuestion, PluginError> {
         // Rows with messages have their question in them.
         let has_messages = row.get("messages").is_some_and(|messages| !messages.is_null());
         let question = match params.question_field.as_deref().filter(|_| !has_messages) {
@@ -212,7 +212,7 @@ impl Asked {
             None => None,
         };
         let answer = params.answer_field.as_deref().map(|path| take_at(row, path)).transpose()?;
-        Ok(Asked { question, answer })
+        Ok(AskedQuestion { question, answer })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Units of measurement: which of them measure the same, and how they convert.
 
 use crate::number_scale::{Place, read_scale};
-use crate::unit_table::{KINDS, Known};
+use crate::unit_table::{KINDS, KnownUnit};
 
 /// Signs of currencies that stand before a number, longer ones first.
 pub(crate) const SIGNS: &[&str] =
@@ -126,7 +126,7 @@ pub(crate) fn is_spelled(name: &str, text: &str, singular: &str) -> bool {
     name == text || (name.len() >= 3 && name == singular)
 }
 
-fn find(text: &str) -> Option<(&'static str, &'static Known)> {
+fn find(text: &str) -> Option<(&'static str, &'static KnownUnit)> {
     // Longer than any spelling in the table.
     const MAX_UNIT_CHARS: usize = 32;
     if text.len() > MAX_UNIT_CHARS {
@@ -134,7 +134,7 @@ fn find(text: &str) -> Option<(&'static str, &'static Known)> {
     }
     let lower = singular(text);
     KINDS.iter().find_map(|kind| {
-        let is_it = |unit: &&Known| unit.names.iter().any(|name| is_spelled(name, text, &lower));
+        let is_it = |unit: &&KnownUnit| unit.names.iter().any(|name| is_spelled(name, text, &lower));
         kind.units.iter().find(is_it).map(|unit| (kind.name, unit))
     })
 }

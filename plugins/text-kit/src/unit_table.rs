@@ -4,23 +4,23 @@
 pub(crate) struct Kind {
     /// What they measure.
     pub(crate) name: &'static str,
-    pub(crate) units: &'static [Known],
+    pub(crate) units: &'static [KnownUnit],
 }
 
 /// A unit: its size in the smallest one that makes all sizes of its kind whole, what is added to a number in
 /// it before that counts (temperatures only), and how it is written.
-pub(crate) struct Known {
+pub(crate) struct KnownUnit {
     pub(crate) size: f64,
     pub(crate) shift: f64,
     pub(crate) names: &'static [&'static str],
 }
 
-const fn unit(size: f64, names: &'static [&'static str]) -> Known {
-    Known { size, shift: 0.0, names }
+const fn unit(size: f64, names: &'static [&'static str]) -> KnownUnit {
+    KnownUnit { size, shift: 0.0, names }
 }
 
-const fn degree(size: f64, shift: f64, names: &'static [&'static str]) -> Known {
-    Known { size, shift, names }
+const fn degree(size: f64, shift: f64, names: &'static [&'static str]) -> KnownUnit {
+    KnownUnit { size, shift, names }
 }
 
 /// All kinds. The sizes are exact: those of units that are defined by others, such as the inch of 25.4 mm.

@@ -61,7 +61,7 @@ pub fn is_falsy(value: &Value) -> bool {
 /// A value as a score card shows it.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub enum Shown<'value> {
+pub enum DisplayValue<'value> {
     /// A text, or its beginning.
     Text(Cow<'value, str>),
     /// Anything else.
@@ -69,25 +69,25 @@ pub enum Shown<'value> {
 }
 
 /// The value as a score card shows it: as JSON, cut where it is very long.
-pub fn shown(value: &Value) -> Shown<'_> {
+pub fn shown(value: &Value) -> DisplayValue<'_> {
     match value {
-        Value::Text(text) => Shown::Text(excerpt(text)),
-        Value::Number(number) if !number.is_finite() => Shown::Text(non_finite_name(*number).into()),
+        Value::Text(text) => DisplayValue::Text(excerpt(text)),
+        Value::Number(number) if !number.is_finite() => DisplayValue::Text(non_finite_name(*number).into()),
         Value::Json(text) => match excerpt(text) {
-            Cow::Borrowed(_) => Shown::Json(value.to_json()),
-            cut @ Cow::Owned(_) => Shown::Text(cut),
+            Cow::Borrowed(_) => DisplayValue::Json(value.to_json()),
+            cut @ Cow::Owned(_) => DisplayValue::Text(cut),
         },
         Value::Absent | Value::Number(_) | Value::Boolean(_) | Value::Texts(_) => {
-            Shown::Json(value.to_json())
+            DisplayValue::Json(value.to_json())
         }
     }
 }
 
-impl From<Shown<'_>> for serde_json::Value {
-    fn from(shown: Shown<'_>) -> serde_json::Value {
+impl From<DisplayValue<'_>> for serde_json::Value {
+    fn from(shown: DisplayValue<'_>) -> serde_json::Value {
         match shown {
-            Shown::Text(text) => text.into(),
-            Shown::Json(json) => json,
+            DisplayValue::Text(text) => text.into(),
+            DisplayValue::Json(json) => json,
         }
     }
 }

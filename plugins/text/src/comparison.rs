@@ -7,7 +7,7 @@ use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 use gage_text_kit::references::any_reference_schema;
 use gage_text_kit::text::{Normalization, excerpt};
-use gage_text_kit::value::{Shown, shown};
+use gage_text_kit::value::{DisplayValue, shown};
 use serde::Serialize;
 
 /// Where the two inputs stand in the specification.
@@ -34,9 +34,9 @@ pub(crate) fn normalization(params: &Params, collapse: bool) -> Result<Normaliza
 
 /// What was compared.
 #[derive(Serialize)]
-struct Compared<'item> {
-    prediction: Shown<'item>,
-    reference: Shown<'item>,
+struct ComparisonResult<'item> {
+    prediction: DisplayValue<'item>,
+    reference: DisplayValue<'item>,
     #[serde(skip_serializing_if = "Option::is_none")]
     normalized: Option<Normalized>,
 }
@@ -73,7 +73,7 @@ pub(crate) fn card(
     normalization: Normalization,
 ) -> ScoreCard {
     let normalized = Normalized::new(prediction, reference, normalization);
-    let detail = Compared { prediction: shown(prediction), reference: shown(reference), normalized };
+    let detail = ComparisonResult { prediction: shown(prediction), reference: shown(reference), normalized };
     let card = ScoreCard::binary(pass).detail(&detail);
     match (prediction, reference) {
         _ if pass => card,

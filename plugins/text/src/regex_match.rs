@@ -5,7 +5,7 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
-use gage_text_kit::value::{Shown, as_text, is_falsy, shown};
+use gage_text_kit::value::{DisplayValue, as_text, is_falsy, shown};
 
 /// Scores 1 where a pattern in the syntax of Python's `re` is found anywhere in a text. What is
 /// absent, empty, false or zero counts as the empty text.
@@ -52,7 +52,7 @@ impl Metric for RegexMatch {
             .regex
             .is_match(&text)
             .map_err(|error| PluginError::invalid_input(format!("the pattern cannot be tried: {error}")))?;
-        let target = if falsy { Shown::Text("".into()) } else { shown(value) };
+        let target = if falsy { DisplayValue::Text("".into()) } else { shown(value) };
         let card = ScoreCard::binary(found).detail(&json!({ "target": target }));
         Ok(if found { card } else { card.tag("no_match") })
     }

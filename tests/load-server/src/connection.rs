@@ -1,6 +1,6 @@
 //! One connection: requests in, answers and faults out.
 
-use crate::{Answer, Handler, Reply, Request, Seen};
+use crate::{Answer, Handler, Reply, Request, SeenRequest};
 use bytes::BytesMut;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const MAX_BODY_BYTES: usize = 256 << 20;
 /// A request with more headers is not read.
 const MAX_HEADERS: usize = 64;
 
-pub(crate) async fn accept(listener: TcpListener, answer: Arc<Handler>, seen: Arc<Seen>) {
+pub(crate) async fn accept(listener: TcpListener, answer: Arc<Handler>, seen: Arc<SeenRequest>) {
     while let Ok((stream, _)) = listener.accept().await {
         seen.connections.fetch_add(1, Ordering::SeqCst);
         let (answer, seen) = (Arc::clone(&answer), Arc::clone(&seen));
@@ -25,7 +25,7 @@ pub(crate) async fn accept(listener: TcpListener, answer: Arc<Handler>, seen: Ar
     }
 }
 
-async fn serve(mut stream: TcpStream, answer: &Handler, seen: &Seen) -> std::io::Result<()> {
+async fn serve(mut stream: TcpStream, answer: &Handler, seen: &SeenRequest) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut bytes = BytesMut::with_capacity(16 * 1024);
     while let Some(request) = read_request(&mut stream, &mut bytes).await? {

@@ -122,7 +122,7 @@ impl From<Reply> for Answer {
 
 /// What a server saw.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct SeenRequest {
     requests: AtomicU64,
     in_flight: AtomicU64,
     most_in_flight: AtomicU64,
@@ -134,7 +134,7 @@ type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
 /// A server on a free port of loopback, with a runtime of its own.
 pub struct LoadServer {
     address: SocketAddr,
-    seen: Arc<Seen>,
+    seen: Arc<SeenRequest>,
     /// Runs the server for as long as it lives.
     runtime: Option<tokio::runtime::Runtime>,
 }
@@ -154,7 +154,7 @@ impl LoadServer {
             let _entered = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(SeenRequest::default());
         runtime.spawn(connection::accept(listener, Arc::new(answer), Arc::clone(&seen)));
         Ok(LoadServer { address, seen, runtime: Some(runtime) })
     }

@@ -18,7 +18,7 @@ pub(super) trait CacheEntry: Sized + Send + 'static {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Generated {
+struct CachedCompletion {
     answer: String,
     answer_normalized: Option<String>,
     finish_reason: FinishReason,
@@ -31,14 +31,14 @@ struct Generated {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scored {
+struct CachedScores {
     scores: Vec<ContinuationScore>,
     usage: Option<Usage>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rolled {
+struct CachedRolling {
     logprob: f64,
     token_count: u64,
     byte_count: u64,
@@ -46,7 +46,7 @@ struct Rolled {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Embedded {
+struct CachedEmbedding {
     vectors: Vec<Vec<f32>>,
     usage: Option<Usage>,
 }
@@ -69,12 +69,27 @@ impl CacheEntry for ModelOutput {
     fn write(&self) -> String {
         let ModelOutput { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra } =
             self.clone();
-        text_of(&Generated { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra })
+        text_of(&CachedCompletion {
+            answer,
+            answer_normalized,
+            finish_reason,
+            usage,
+            continuations,
+            rolling,
+            extra,
+        })
     }
 
     fn read(text: &str) -> Option<ModelOutput> {
-        let Generated { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra } =
-            serde_json::from_str(text).ok()?;
+        let CachedCompletion {
+            answer,
+            answer_normalized,
+            finish_reason,
+            usage,
+            continuations,
+            rolling,
+            extra,
+        } = serde_json::from_str(text).ok()?;
         Some(ModelOutput { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra })
     }
 }
@@ -86,11 +101,11 @@ impl CacheEntry for LoglikelihoodOutput {
     }
 
     fn write(&self) -> String {
-        text_of(&Scored { scores: self.scores.clone(), usage: self.usage })
+        text_of(&CachedScores { scores: self.scores.clone(), usage: self.usage })
     }
 
     fn read(text: &str) -> Option<LoglikelihoodOutput> {
-        let Scored { scores, usage } = serde_json::from_str(text).ok()?;
+        let CachedScores { scores, usage } = serde_json::from_str(text).ok()?;
         Some(LoglikelihoodOutput { scores, usage })
     }
 }
@@ -102,11 +117,11 @@ impl CacheEntry for RollingOutput {
 
     fn write(&self) -> String {
         let RollingOutput { logprob, token_count, byte_count } = *self;
-        text_of(&Rolled { logprob, token_count, byte_count })
+        text_of(&CachedRolling { logprob, token_count, byte_count })
     }
 
     fn read(text: &str) -> Option<RollingOutput> {
-        let Rolled { logprob, token_count, byte_count } = serde_json::from_str(text).ok()?;
+        let CachedRolling { logprob, token_count, byte_count } = serde_json::from_str(text).ok()?;
         Some(RollingOutput { logprob, token_count, byte_count })
     }
 }
@@ -117,11 +132,11 @@ impl CacheEntry for EmbedOutput {
     }
 
     fn write(&self) -> String {
-        text_of(&Embedded { vectors: self.vectors.clone(), usage: self.usage })
+        text_of(&CachedEmbedding { vectors: self.vectors.clone(), usage: self.usage })
     }
 
     fn read(text: &str) -> Option<EmbedOutput> {
-        let Embedded { vectors, usage } = serde_json::from_str(text).ok()?;
+        let CachedEmbedding { vectors, usage } = serde_json::from_str(text).ok()?;
         Some(EmbedOutput { vectors, usage })
     }
 }

@@ -184,7 +184,8 @@ impl HostLimiter {
                         Admission::Go => {
                             state.in_flight += 1;
                             let in_flight = state.in_flight;
-                            pass.sent = Some(Sent { round: state.concurrency.sent(in_flight), at: now });
+                            pass.sent =
+                                Some(SentRequest { round: state.concurrency.sent(in_flight), at: now });
                             return Ok(pass);
                         }
                     },
@@ -298,12 +299,12 @@ pub(super) struct RequestPermit<'h> {
     host: &'h HostLimiter,
     permit: Option<SemaphorePermit<'h>>,
     /// Nothing until it is used.
-    sent: Option<Sent>,
+    sent: Option<SentRequest>,
     tokens: u64,
 }
 
 #[derive(Clone, Copy)]
-struct Sent {
+struct SentRequest {
     round: u64,
     at: Instant,
 }

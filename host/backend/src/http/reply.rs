@@ -46,7 +46,7 @@ pub(crate) trait ReplyReader: Send {
 /// Collects an answer.
 pub(super) struct BodyReader<R> {
     /// In a box, so that no answer that comes as a whole has room for it.
-    streamed: Option<Box<Streamed<R>>>,
+    streamed: Option<Box<StreamedReply<R>>>,
     /// The body, or for a stream that is recorded what has come of it.
     bytes: BytesMut,
     only: Bytes,
@@ -56,7 +56,7 @@ pub(super) struct BodyReader<R> {
 }
 
 /// Who reads the events of a stream.
-pub(super) struct Streamed<R> {
+pub(super) struct StreamedReply<R> {
     reader: R,
     events: EventStream,
     began: Instant,
@@ -64,15 +64,15 @@ pub(super) struct Streamed<R> {
     first: Option<Duration>,
 }
 
-impl<R> Streamed<R> {
+impl<R> StreamedReply<R> {
     /// For a request that was sent then.
-    pub(super) fn new(reader: R, began: Instant) -> Box<Streamed<R>> {
-        Box::new(Streamed { reader, events: EventStream::default(), began, first: None })
+    pub(super) fn new(reader: R, began: Instant) -> Box<StreamedReply<R>> {
+        Box::new(StreamedReply { reader, events: EventStream::default(), began, first: None })
     }
 }
 
 impl<R: ReplyReader> BodyReader<R> {
-    pub(super) fn new(streamed: Option<Box<Streamed<R>>>, is_kept: bool, most: usize) -> BodyReader<R> {
+    pub(super) fn new(streamed: Option<Box<StreamedReply<R>>>, is_kept: bool, most: usize) -> BodyReader<R> {
         BodyReader { streamed, bytes: BytesMut::new(), only: Bytes::new(), is_kept, length: 0, most }
     }
 
@@ -91,7 +91,7 @@ impl<R: ReplyReader> BodyReader<R> {
             return Err(HttpFailure::lasting(BackendErrorKind::Protocol, message));
         }
         if let Some(streamed) = &mut self.streamed {
-            let Streamed { reader, events, began, first } = &mut **streamed;
+            let StreamedReply { reader, events, began, first } = &mut **streamed;
             let event = |data: &str| {
                 if !reader.is_complete() && reader.event(data)? {
                     first.get_or_insert_with(|| began.elapsed());
@@ -125,7 +125,7 @@ impl<R: ReplyReader> BodyReader<R> {
     ) -> (Result<R::Output, HttpFailure>, Option<Duration>, Bytes) {
         let body = if self.only.is_empty() { self.bytes.freeze() } else { self.only };
         let Some(streamed) = self.streamed else { return (whole().whole(&body), None, body) };
-        let Streamed { mut reader, mut events, first, .. } = *streamed;
+        let StreamedReply { mut reader, mut events, first, .. } = *streamed;
         let is_complete = reader.is_complete();
         let rest = events.finish(|data| if is_complete { Ok(()) } else { reader.event(data).map(|_| ()) });
         (rest.and_then(|()| reader.end()), first, body)

@@ -5,7 +5,7 @@ use super::failure::{HttpFailure, Refusal, shown, wait_before};
 use super::host_limiter::{AttemptOutcome, Rejected};
 use super::rate_limit_headers;
 use super::recording::{self, Exchange};
-use super::reply::{BodyReader, ReplyReader, Streamed};
+use super::reply::{BodyReader, ReplyReader, StreamedReply};
 use super::statistics::Counters;
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
 use crate::cancellation::{retry_sleep, waiting};
@@ -278,7 +278,7 @@ impl HttpClient {
         let is_kept = self.tape.is_some();
         let is_stream = is_success && is_event_stream(content_type);
         let mut refusal = Vec::new();
-        let streamed = is_stream.then(|| Streamed::new(reader(), began));
+        let streamed = is_stream.then(|| StreamedReply::new(reader(), began));
         let mut intake = BodyReader::new(streamed, is_kept, most);
         loop {
             match response.chunk().await {
@@ -397,7 +397,7 @@ impl HttpClient {
         };
         let result = if (200..300).contains(&exchange.status) {
             let is_stream = is_event_stream(&exchange.content_type);
-            let streamed = is_stream.then(|| Streamed::new(reader(), Instant::now()));
+            let streamed = is_stream.then(|| StreamedReply::new(reader(), Instant::now()));
             let mut intake = BodyReader::new(streamed, false, usize::MAX);
             match intake.push(body.into()) {
                 Ok(_) => intake.finish(reader).0,

@@ -8,7 +8,7 @@ use super::load_options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, Llam
 use super::model::ModelFacts;
 use super::model_client::ModelClient;
 use super::process::{self, ModelProgram};
-use super::protocol::{Answer, Constraint, Done, GenerateTask, Generated, Job, ScoredText, Task};
+use super::protocol::{Answer, Completion, Constraint, GenerateTask, Job, JobResult, ScoredText, Task};
 use super::runtime::internal;
 use super::special_token_escaping::{SpecialTokens, texts_of, unused_mark};
 use super::thread;
@@ -187,12 +187,12 @@ fn mismatch() -> BackendError {
     internal("the model answered another question than it was asked")
 }
 
-fn timing_of(done: &Done) -> RequestTiming {
+fn timing_of(done: &JobResult) -> RequestTiming {
     RequestTiming { latency: done.latency, attempts: 1, first_token: done.first_token }
 }
 
 /// An answer, with what else is known of it.
-fn output_of(generated: Generated) -> ModelOutput {
+fn output_of(generated: Completion) -> ModelOutput {
     let mut output = ModelOutput::generated(generated.text, generated.reason, Some(generated.usage));
     if generated.left_out > 0 {
         output.extra.insert("prompt_tokens_left_out".to_owned(), generated.left_out.into());
@@ -275,7 +275,7 @@ impl LlamaCppBackend {
 
     /// Hands a request to the model and waits for the answer. Whoever asks, llama.cpp would give numbers for what the model
     /// is not made for, so that this is refused here.
-    async fn ask(&self, name: String, task: Task) -> Result<Done, BackendError> {
+    async fn ask(&self, name: String, task: Task) -> Result<JobResult, BackendError> {
         let can = &self.info.capabilities;
         let (can, asked) = match task {
             Task::Generate(_) => (can.generate, "generate"),

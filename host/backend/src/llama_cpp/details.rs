@@ -2,15 +2,15 @@
 
 use super::load_options::ModelOptions;
 use super::model::{BINDINGS_VERSION, SOURCES_VERSION};
-use super::protocol::Loaded;
+use super::protocol::LoadedModel;
 use super::sampling::DEFAULT_SEED;
 use super::scheduler::DEFAULT_MAX_NEW_TOKENS;
 use gage_core::Object;
 use serde_json::{Value, json};
 
 /// What a model is and how it is run; what is not known is left out.
-pub fn details_of(loaded: &Loaded, options: &ModelOptions, is_apart: bool) -> Object {
-    let Loaded { facts, settings, kernels, projector } = loaded;
+pub fn details_of(loaded: &LoadedModel, options: &ModelOptions, is_apart: bool) -> Object {
+    let LoadedModel { facts, settings, kernels, projector } = loaded;
     let details = json!({
         "architecture": facts.architecture,
         "name": facts.name,

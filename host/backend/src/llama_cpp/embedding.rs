@@ -3,7 +3,7 @@
 use super::batch::TokenBatch;
 use super::load::{Adapter, set_adapter};
 use super::load_options::{ModelOptions, Settings, to_u32};
-use super::protocol::{Answer, Done};
+use super::protocol::{Answer, JobResult};
 use super::runtime::{internal, new_context};
 use super::tokenizer::Tokenizer;
 use crate::api::{BackendError, BackendErrorKind};
@@ -70,7 +70,7 @@ impl<'m> Embedder<'m> {
     ///
     /// # Errors
     /// When a text is empty or too long, or the model fails.
-    pub fn embed(&mut self, name: &str, texts: Vec<String>) -> Result<Done, BackendError> {
+    pub fn embed(&mut self, name: &str, texts: Vec<String>) -> Result<JobResult, BackendError> {
         let started = Instant::now();
         let mut tokens = 0;
         let mut vectors = Vec::with_capacity(texts.len());
@@ -82,7 +82,7 @@ impl<'m> Embedder<'m> {
             vectors.push(vector);
             tokens += u64::from(to_u32(count));
         }
-        Ok(Done {
+        Ok(JobResult {
             answer: Answer::Embedded { vectors, tokens },
             latency: started.elapsed(),
             first_token: None,

@@ -5,7 +5,7 @@ use super::gguf::Gguf;
 use super::load_options::{LlamaCppOpenError, ModelOptions, Settings, to_u32};
 use super::memory_estimate::{MemoryNeeds, available, cache_bits};
 use super::model::{facts_of, keeps_prefixes, load};
-use super::protocol::Loaded;
+use super::protocol::LoadedModel;
 use super::runtime::{kernels, new_context, runtime};
 use super::sampling::grammar;
 use super::scheduler::sequence_count;
@@ -30,7 +30,7 @@ pub struct OpenContext<'m> {
     /// The adapter, for further contexts.
     pub adapter: Option<Adapter<'m>>,
     /// What was found out about it.
-    pub loaded: Loaded,
+    pub loaded: LoadedModel,
 }
 
 /// Puts an adapter on top of what is computed in a context.
@@ -163,7 +163,7 @@ impl OpenModel {
                 vision.set_call(settings.largest_call());
             }
             let projector = options.mmproj.as_deref().map(projector_of).transpose()?;
-            let loaded = Loaded { facts, settings, kernels: kernels(), projector };
+            let loaded = LoadedModel { facts, settings, kernels: kernels(), projector };
             let adapter = adapter.as_mut().map(|(adapter, scale)| (adapter, *scale));
             return Ok(OpenContext { model, context, vision, adapter, loaded });
         }

@@ -1,7 +1,7 @@
 //! The way to a model that runs elsewhere: requests out, answers back.
 
 use super::pinned_files::{FileUse, PinnedFiles};
-use super::protocol::{Counts, Done, FromModel, Job, Loaded, ToModel};
+use super::protocol::{Counts, FromModel, Job, JobResult, LoadedModel, ToModel};
 use super::runtime::internal;
 use crate::api::{BackendError, BackendErrorKind};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// What is told of a model when it is loaded, or why it is not.
-pub type LoadResult = Result<Loaded, String>;
+pub type LoadResult = Result<LoadedModel, String>;
 
 /// Requests that wait for an answer, and the way on which more are sent.
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub struct ClientState {
     /// Where messages go; nothing while there is no model, and after it ended.
     pub outbox: Option<Sender<ToModel>>,
     /// What the model said when it was loaded first. A reload must give the same.
-    loaded: Option<Box<Loaded>>,
+    loaded: Option<Box<LoadedModel>>,
     /// Who waits for the model to be loaded.
     pub opening: Option<oneshot::Sender<LoadResult>>,
     /// Requests without an answer, the oldest first.
@@ -54,12 +54,12 @@ pub struct PendingRequest {
     pub has_begun: bool,
     /// How often the model crashed while it worked on it.
     pub crashes: u32,
-    reply: oneshot::Sender<Result<Done, BackendError>>,
+    reply: oneshot::Sender<Result<JobResult, BackendError>>,
 }
 
 impl PendingRequest {
     /// Answers it.
-    pub fn answer(self, done: Result<Done, BackendError>) {
+    pub fn answer(self, done: Result<JobResult, BackendError>) {
         let attempts = self.crashes + 1;
         // Nobody waits any more when the request was given up.
         let _ = self.reply.send(done.map_err(|error| BackendError { attempts, ..error }));
@@ -76,7 +76,7 @@ impl ModelClient {
     ///
     /// # Errors
     /// What the model says, or that it has ended.
-    pub async fn ask(self: &Arc<Self>, job: Job, keeps: bool) -> Result<Done, BackendError> {
+    pub async fn ask(self: &Arc<Self>, job: Job, keeps: bool) -> Result<JobResult, BackendError> {
         let (reply, answer) = oneshot::channel();
         let number = {
             let mut state = self.state();
@@ -262,7 +262,7 @@ mod tests {
 
     fn done(number: u64) -> FromModel {
         let answer = Answer::Rolled { logprob: -1.0, token_count: 1 };
-        let done = Done { answer, latency: std::time::Duration::ZERO, first_token: None };
+        let done = JobResult { answer, latency: std::time::Duration::ZERO, first_token: None };
         FromModel::Done(number, Box::new(Ok(done)), COUNTED)
     }
 
@@ -366,7 +366,7 @@ mod tests {
                 image_tokens: 0,
             };
             let (facts, kernels) = (ModelFacts::default(), "CPU".to_owned());
-            FromModel::Opened(Box::new(Loaded { facts, settings, kernels, projector: None }))
+            FromModel::Opened(Box::new(LoadedModel { facts, settings, kernels, projector: None }))
         };
         let link = ModelClient::default();
         let (opening, opened) = oneshot::channel();

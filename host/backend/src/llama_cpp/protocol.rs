@@ -40,7 +40,7 @@ pub enum ToModel {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FromModel {
     /// It is loaded.
-    Opened(Box<Loaded>),
+    Opened(Box<LoadedModel>),
     /// It cannot be loaded, for this reason.
     Refused(String),
     /// A request is being worked on, be it only that its text is made tokens.
@@ -48,12 +48,12 @@ pub enum FromModel {
     /// It waits for room, and is not worked on.
     Queued(u64),
     /// A request is done.
-    Done(u64, Box<Result<Done, JobError>>, Counts),
+    Done(u64, Box<Result<JobResult, JobError>>, Counts),
 }
 
 /// What is known when a model is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Loaded {
+pub struct LoadedModel {
     /// What the model says about itself.
     pub facts: ModelFacts,
     /// The options with their defaults, and after whatever had to be given up for want of memory.
@@ -126,7 +126,7 @@ pub struct ScoredText {
 
 /// A request that is done, and how long it took.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Done {
+pub struct JobResult {
     /// What came of it.
     pub answer: Answer,
     /// Since the model began to work on it.
@@ -139,7 +139,7 @@ pub struct Done {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// Of [`Task::Generate`].
-    Generated(Generated),
+    Generated(Completion),
     /// Of [`Task::Score`].
     Scored {
         /// One for each continuation.
@@ -165,7 +165,7 @@ pub enum Answer {
 
 /// An answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Generated {
+pub struct Completion {
     /// The text.
     pub text: String,
     /// Why it ended.

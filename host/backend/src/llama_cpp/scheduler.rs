@@ -28,7 +28,7 @@ pub use scoring::MAX_LANES;
 use super::batch::{TokenBatch, shorten};
 use super::load_options::{ModelOptions, Settings, to_u32};
 use super::prefix_cache::{whole_chunks, whole_parts};
-use super::protocol::{Answer, Counts, Done, Job, Task};
+use super::protocol::{Answer, Counts, Job, JobResult, Task};
 use super::runtime::internal;
 use super::tokenizer::{Pieces, Tokenizer};
 use super::vision::Vision;
@@ -49,7 +49,7 @@ pub enum Event {
     /// A request is being worked on.
     Began(u64),
     /// A request is done.
-    Done(u64, Result<Done, BackendError>),
+    Done(u64, Result<JobResult, BackendError>),
 }
 
 /// Works on the requests of one model.
@@ -358,12 +358,13 @@ impl<'m> Scheduler<'m> {
             if let Some((answer, latency)) = rolling.take(window, logprob) {
                 self.rolling.remove(&number);
                 self.waiting.retain(|request| request.number != number);
-                let done = answer.map(|answer| Done { answer, latency, first_token: None });
+                let done = answer.map(|answer| JobResult { answer, latency, first_token: None });
                 self.events.push(Event::Done(number, done));
             }
             return;
         }
-        self.events.push(Event::Done(number, answer.map(|answer| Done { answer, latency, first_token })));
+        self.events
+            .push(Event::Done(number, answer.map(|answer| JobResult { answer, latency, first_token })));
     }
 
     /// Gives the sequences of a request back, but for what a later one may begin like.

@@ -1,7 +1,7 @@
 //! What is said of a model that runs with less than was asked for.
 
 use super::load_options::{ModelOptions, Settings, split_name, to_usize};
-use super::protocol::Loaded;
+use super::protocol::LoadedModel;
 use gage_config::SplitMode;
 
 /// What a program without features for GPUs is built for.
@@ -31,7 +31,7 @@ fn without_effect(asked: &ModelOptions, settings: &Settings) -> Vec<&'static str
 }
 
 /// Says where a model runs with less than was asked for, or with more than it was made for.
-pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &Loaded) {
+pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &LoadedModel) {
     let Settings { slots, context_length, .. } = loaded.settings;
     let is_shorter = asked.context_length.is_some_and(|asked| context_length < to_usize(asked));
     if slots < to_usize(asked.slots) || is_shorter {

@@ -41,7 +41,7 @@ pub(super) struct LikelihoodRequest<'c> {
 }
 
 /// A continuation's score, and the tokens of the whole prompt.
-pub(super) struct Scored {
+pub(super) struct ScoredTokens {
     pub(super) score: ContinuationScore,
     pub(super) prompt_tokens: u64,
 }
@@ -49,9 +49,9 @@ pub(super) struct Scored {
 pub(super) struct LikelihoodReader<'a>(pub(super) &'a LikelihoodRequest<'a>);
 
 impl ReplyReader for LikelihoodReader<'_> {
-    type Output = Scored;
+    type Output = ScoredTokens;
 
-    fn whole(self, body: &[u8]) -> Result<Scored, HttpFailure> {
+    fn whole(self, body: &[u8]) -> Result<ScoredTokens, HttpFailure> {
         let reply = json_of(body)?;
         let choice =
             reply.pointer("/choices/0").ok_or_else(|| HttpFailure::protocol("the answer has no choices"))?;
@@ -149,7 +149,7 @@ fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, HttpFailure> {
 }
 
 /// Adds the tokens up that reach beyond the prompt.
-fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<Scored, HttpFailure> {
+fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<ScoredTokens, HttpFailure> {
     let mut score = ContinuationScore {
         id: asked.continuation.id.clone(),
         logprob: 0.0,
@@ -180,7 +180,7 @@ fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<Scored, Http
     if score.token_count == 0 {
         return Err(HttpFailure::protocol("the answer holds no token of the continuation"));
     }
-    Ok(Scored { score, prompt_tokens: tokens.len() as u64 })
+    Ok(ScoredTokens { score, prompt_tokens: tokens.len() as u64 })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_config::{Environment, PipelineConfig, Problems, load_datasets};
 use gage_core::Sample;
-use gage_data::{DataError, LocateOptions, Prepared, SampleProjection, Streamed, stream_kept};
+use gage_data::{DataError, LocateOptions, PreparedSample, SampleProjection, StreamReport, stream_kept};
 use gage_engine::{LocatedDataset, Plan};
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -136,12 +136,12 @@ fn read<K: SampleProjection>(
     dataset: &LocatedDataset,
     most: Option<u64>,
     keep: impl Fn(Arc<Sample>) -> K + Sync,
-    take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
-) -> Streamed {
+    take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
+) -> StreamReport {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     match dataset.open(most) {
         Ok(rows) => stream_kept(rows, &dataset.preparation(), workers, &|| false, &keep, take),
-        Err(error) => Streamed { failure: Some(error), ..Streamed::default() },
+        Err(error) => StreamReport { failure: Some(error), ..StreamReport::default() },
     }
 }
 

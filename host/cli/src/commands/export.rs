@@ -8,7 +8,7 @@ use crate::terminal;
 use gage_config::shown_path;
 use gage_record::format::EXPORTS_FOLDER;
 use gage_report::export::{
-    ExportError, ExportFormat, ExportOptions, Exported, Publisher, Relationship, export,
+    ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, Relationship, export,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
             relationship: relationship_of(arguments.relationship),
         },
     };
-    let Exported { files, samples, notes } = match export(&source, &options) {
+    let ExportReport { files, samples, notes } = match export(&source, &options) {
         Ok(exported) => exported,
         Err(error) => return Ok(refuse(error)),
     };

@@ -16,11 +16,11 @@ pub(crate) struct Chain {
     /// How many records were given of all files.
     number: u64,
     /// The first record, which was read to see that there is one.
-    ahead: Option<Numbered>,
+    ahead: Option<NumberedRecord>,
 }
 
 /// A record, its place in the dataset and its file.
-pub(crate) struct Numbered {
+pub(crate) struct NumberedRecord {
     pub number: u64,
     pub file: usize,
     pub record: Record,
@@ -58,7 +58,7 @@ impl Chain {
         self.number
     }
 
-    pub(crate) fn next(&mut self) -> Result<Option<Numbered>, DataError> {
+    pub(crate) fn next(&mut self) -> Result<Option<NumberedRecord>, DataError> {
         if let Some(ahead) = self.ahead.take() {
             return Ok(Some(ahead));
         }
@@ -71,7 +71,7 @@ impl Chain {
                 }
             };
             if let Some(record) = loader.next().map_err(|fault| error(file, self.given, fault))? {
-                let numbered = Numbered { number: self.number, file: self.file, record };
+                let numbered = NumberedRecord { number: self.number, file: self.file, record };
                 self.number += 1;
                 self.given += 1;
                 return Ok(Some(numbered));
@@ -87,7 +87,7 @@ impl Chain {
 /// A fault with the name of its file, and how many rows of it were good.
 pub(crate) fn error(file: &DataFile, rows: u64, fault: LoaderError) -> DataError {
     match fault {
-        LoaderError::Unreadable(source) => file.unreadable(source),
+        LoaderError::Unreadable(source) => DataError::unreadable(file, source),
         LoaderError::Damaged(message) => DataError::Damaged { file: file.named(), rows, message },
         LoaderError::Unsuited(message) => DataError::Unsuited { file: file.named(), message },
     }

@@ -1,6 +1,6 @@
 //! From a record to a row: checked, joined with its label, and filtered.
 
-use super::chain::Numbered;
+use super::chain::NumberedRecord;
 use super::{Content, MAX_ROW_BYTES, Position, Record};
 use crate::filter::Filter;
 use crate::labels::Labels;
@@ -29,8 +29,8 @@ struct CheckedRow {
 
 impl Preparer {
     /// The row of a record, `None` if the filter leaves it out. Its `index` is that of nobody yet.
-    pub(crate) fn prepare(&mut self, numbered: Numbered) -> Option<Row> {
-        let Numbered { number, file, record: Record { place, begin, content } } = numbered;
+    pub(crate) fn prepare(&mut self, numbered: NumberedRecord) -> Option<Row> {
+        let NumberedRecord { number, file, record: Record { place, begin, content } } = numbered;
         let checked = self.check(number, begin, content);
         if !checked.is_kept {
             return None;

@@ -1,10 +1,10 @@
 //! Rows that are prepared together: each is a row, a Sample, or rejected.
 
-use super::{Prepared, SampleProjection};
+use super::{PreparedSample, SampleProjection};
 use crate::rejection::Rejection;
 use crate::row::{Row, RowPosition, RowProblem, digest_of as row_digest};
 use gage_core::{Outcome, Sample};
-use gage_plugin::{Converted, ItemError, Preprocessor, RawRow, SampleText};
+use gage_plugin::{ItemError, Preprocessor, PreprocessorOutput, RawRow, SampleText};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -83,8 +83,8 @@ impl<'f, K: SampleProjection> Batch<'f, K> {
             }
             let result = results.next().unwrap_or_else(|| Err(missing()));
             item.state = match result {
-                Ok(Converted::Sample(text)) => ItemState::Converted(text),
-                Ok(Converted::Skipped(reason)) => {
+                Ok(PreprocessorOutput::Sample(text)) => ItemState::Converted(text),
+                Ok(PreprocessorOutput::Skipped(reason)) => {
                     item.rejected(self.files, &self.raw, Rejection::skipped(reason))
                 }
                 Err(error) => {
@@ -155,7 +155,7 @@ impl<'f, K: SampleProjection> Batch<'f, K> {
         }
     }
 
-    pub(super) fn finish(self, keep: &impl Fn(Arc<Sample>) -> K) -> Vec<Prepared<K>> {
+    pub(super) fn finish(self, keep: &impl Fn(Arc<Sample>) -> K) -> Vec<PreparedSample<K>> {
         let Batch { raw, items, files, .. } = self;
         let finish = |item: Item<K>| {
             let (index, number, row_digest) = (item.index, item.number, item.digest(&raw));
@@ -174,7 +174,7 @@ impl<'f, K: SampleProjection> Batch<'f, K> {
                 rejection.id = format!("row-{number}");
                 rejection
             });
-            Prepared { index, row_digest, result }
+            PreparedSample { index, row_digest, result }
         };
         items.into_iter().map(finish).collect()
     }

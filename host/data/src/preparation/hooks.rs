@@ -5,7 +5,7 @@ use super::batch::Batch;
 use crate::media::MediaSource;
 use crate::rejection::Rejection;
 use gage_core::{MediaKind, Sample};
-use gage_plugin::{DocHook, Hooked, ItemError, message_from_guest};
+use gage_plugin::{DocHook, DocHookOutput, ItemError, message_from_guest};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ pub(super) fn give_text<K: SampleProjection>(batch: &mut Batch<'_, K>, hook: &Do
     let mut results = hook.apply(&texts(batch.samples())).into_iter();
     batch.each(|sample| {
         let messages = match take(&mut results, hook)? {
-            Hooked::Text(messages) => messages,
-            Hooked::Media(_) => Vec::new(),
+            DocHookOutput::Text(messages) => messages,
+            DocHookOutput::Media(_) => Vec::new(),
         };
         if messages.is_empty() {
             let message = format!("{}: gave no message", name_of(hook));
@@ -52,8 +52,8 @@ pub(super) fn media<K: SampleProjection>(
                 return Ok(());
             }
             let sources = match take(&mut results, hook)? {
-                Hooked::Media(sources) => sources,
-                Hooked::Text(_) => Vec::new(),
+                DocHookOutput::Media(sources) => sources,
+                DocHookOutput::Text(_) => Vec::new(),
             };
             kept.push(before.into_iter().chain(sources.into_iter().map(source)).collect());
             Ok(())
@@ -81,9 +81,9 @@ fn invalid(hook: &DocHook, message: &str) -> Rejection {
 }
 
 fn take(
-    results: &mut impl Iterator<Item = Result<Hooked, ItemError>>,
+    results: &mut impl Iterator<Item = Result<DocHookOutput, ItemError>>,
     hook: &DocHook,
-) -> Result<Hooked, Rejection> {
+) -> Result<DocHookOutput, Rejection> {
     match results.next() {
         Some(Ok(hooked)) => Ok(hooked),
         Some(Err(error)) => Err(Rejection::of_plugin(&name_of(hook), error)),

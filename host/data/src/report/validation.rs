@@ -1,6 +1,6 @@
 //! Which rows are no Samples, and why.
 
-use crate::preparation::{Prepared, ValidSample};
+use crate::preparation::{PreparedSample, ValidSample};
 use gage_core::{AnswerProblem, Outcome};
 use serde::Serialize;
 
@@ -106,7 +106,7 @@ pub struct ValidationReport {
 
 impl Validation {
     /// Counts a row.
-    pub fn add(&mut self, prepared: &Prepared<ValidSample>) {
+    pub fn add(&mut self, prepared: &PreparedSample<ValidSample>) {
         self.rows += 1;
         let rejection = match &prepared.result {
             Ok(sound) => {
@@ -164,8 +164,12 @@ mod tests {
     use super::*;
     use crate::rejection::Rejection;
 
-    fn rejected(index: u64, rejection: Rejection) -> Prepared<ValidSample> {
-        Prepared { index, row_digest: String::new(), result: Err(Box::new(rejection.at("line 1", "{}"))) }
+    fn rejected(index: u64, rejection: Rejection) -> PreparedSample<ValidSample> {
+        PreparedSample {
+            index,
+            row_digest: String::new(),
+            result: Err(Box::new(rejection.at("line 1", "{}"))),
+        }
     }
 
     #[test]
@@ -176,7 +180,7 @@ mod tests {
             (0..).zip(problems.into_iter().chain([Some(AnswerProblem::Missing); 4]))
         {
             let sound = ValidSample { id: format!("q{index}"), answer_problem };
-            validation.add(&Prepared { index, row_digest: String::new(), result: Ok(sound) });
+            validation.add(&PreparedSample { index, row_digest: String::new(), result: Ok(sound) });
         }
         let report = validation.finish(0, 0);
         assert_eq!((report.samples, report.invalid), (7, 0));

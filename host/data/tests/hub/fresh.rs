@@ -123,15 +123,15 @@ fn two_fetches_at_once_download_once() {
 #[test]
 fn progress_is_told() {
     #[derive(Default)]
-    struct Told(RefCell<Vec<(u64, Option<u64>)>>);
-    impl HubProgress for Told {
+    struct RecordedProgress(RefCell<Vec<(u64, Option<u64>)>>);
+    impl HubProgress for RecordedProgress {
         fn file(&self, path: &str, done: u64, total: Option<u64>) {
             assert_eq!(path, "train.jsonl");
             self.0.borrow_mut().push((done, total));
         }
     }
     let setup = Setup::with_large(&rows(1 << 20));
-    let told = Told::default();
+    let told = RecordedProgress::default();
     fetch(&setup.source(), &told, &|| false).expect("a dataset");
     let told = told.0.into_inner();
     assert!(told.windows(2).all(|pair| pair[0].0 < pair[1].0));

@@ -33,7 +33,7 @@ pub enum Fault {
 
 /// One request that came.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct SeenRequest {
     /// Whether it came to the port of the large files.
     pub is_large: bool,
     /// The path and the query, still encoded.
@@ -64,7 +64,7 @@ struct Dataset {
 struct State {
     datasets: HashMap<String, Dataset>,
     faults: HashMap<String, VecDeque<Fault>>,
-    seen: Vec<Seen>,
+    seen: Vec<SeenRequest>,
     page: usize,
     large_port: u16,
 }
@@ -164,14 +164,14 @@ impl HubServer {
     }
 
     /// The requests so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<SeenRequest> {
         lock(&self.state).seen.clone()
     }
 
     /// The requests for the bytes of a large file, or of another whose bytes were sent.
-    pub fn seen_of(&self, path: &str) -> Vec<Seen> {
+    pub fn seen_of(&self, path: &str) -> Vec<SeenRequest> {
         let (large, small) = (format!("/large/{path}?"), format!("/{path}"));
-        let is_of = |seen: &Seen| match seen.is_large {
+        let is_of = |seen: &SeenRequest| match seen.is_large {
             true => seen.target.starts_with(&large),
             false => seen.target.contains("/resolve/") && seen.target.ends_with(&small) && seen.sent > 0,
         };
@@ -224,7 +224,7 @@ fn answer_all(stream: &TcpStream, state: &Mutex<State>, is_large: bool) {
             let mut state = lock(state);
             let answer = answer(&mut state, is_large, &target, &headers);
             let sent = answer.cut.unwrap_or(answer.body.len()).min(answer.body.len());
-            state.seen.push(Seen { is_large, target, headers, sent });
+            state.seen.push(SeenRequest { is_large, target, headers, sent });
             answer
         };
         for barrier in &answer.held {

@@ -5,9 +5,9 @@ use crate::cases::Case;
 use gage_core::{EvalContext, FieldError, Message, Object, ScoreCard};
 use gage_plugin::{
     AdapterReply, Aggregator, AggregatorRow, AggregatorState, AnyComponent, BackendComponent, DocHook,
-    Extractor, FinishReason, GenerateRequest, Generation, Hooked, ItemError, Judge, JudgeCase, JudgeReply,
-    LoglikelihoodRequest, MediaKind, MediaSet, Metric, MetricItem, Prepared, Preprocessor, Prompt, RawRow,
-    Role, RoleAdapter, Verdict,
+    DocHookOutput, Extractor, FinishReason, GenerateRequest, Generation, ItemError, Judge, JudgeCase,
+    JudgeReply, LoglikelihoodRequest, MediaKind, MediaSet, Metric, MetricItem, PreparedCall, Preprocessor,
+    Prompt, RawRow, Role, RoleAdapter, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -189,12 +189,12 @@ fn prompt_to_json(prompt: Prompt) -> Value {
     json!({"messages": messages, "params": prompt.params})
 }
 
-fn hooked_to_json(hooked: Hooked) -> Value {
+fn hooked_to_json(hooked: DocHookOutput) -> Value {
     match hooked {
-        Hooked::Text(messages) => {
+        DocHookOutput::Text(messages) => {
             json!({"result": messages.into_iter().map(message_to_json).collect::<Vec<_>>()})
         }
-        Hooked::Media(sources) => {
+        DocHookOutput::Media(sources) => {
             let list = sources.into_iter().map(|media| {
                 let kind = match media.kind {
                     MediaKind::Image => "image",
@@ -281,8 +281,8 @@ fn observe_adapter(adapter: &RoleAdapter, cases: &[&Case]) -> Vec<Value> {
             let parsed = if case.body.contains_key("reply") { parsed.next() } else { None };
             shown(prepared.and_then(|prepared| {
                 let mut found = match prepared {
-                    Prepared::Ask(prompt) => json!({"request": prompt_to_json(prompt)}),
-                    Prepared::Output(output) => json!({"output": output}),
+                    PreparedCall::Ask(prompt) => json!({"request": prompt_to_json(prompt)}),
+                    PreparedCall::Output(output) => json!({"output": output}),
                 };
                 if let Some(output) = parsed.transpose()? {
                     found["parsed"] = Value::Object(output);

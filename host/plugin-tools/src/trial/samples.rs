@@ -2,14 +2,14 @@
 
 use crate::cases::Case;
 use gage_core::{Outcome, Sample};
-use gage_plugin::{Converted, ItemError, RawRow};
+use gage_plugin::{ItemError, PreprocessorOutput, RawRow};
 use serde_json::{Value, json};
 
 /// What a preprocessor made of a row; an error where a run would take it for no Sample.
-pub(super) fn converted(converted: Converted, case: &Case) -> Result<Value, ItemError> {
+pub(super) fn converted(converted: PreprocessorOutput, case: &Case) -> Result<Value, ItemError> {
     let text = match converted {
-        Converted::Skipped(reason) => return Ok(json!({"skip": reason})),
-        Converted::Sample(text) => text,
+        PreprocessorOutput::Skipped(reason) => return Ok(json!({"skip": reason})),
+        PreprocessorOutput::Sample(text) => text,
     };
     let sample: Value = text.parse()?;
     // What another preprocessor is to read need not be one yet.

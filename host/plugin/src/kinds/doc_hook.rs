@@ -67,7 +67,7 @@ pub struct MediaSource {
 
 /// What a hook gives for one Sample.
 #[derive(Clone, Debug)]
-pub enum Hooked {
+pub enum DocHookOutput {
     /// Of a hook of the kind `text`.
     Text(Vec<Message>),
     /// Of one of the kinds `visual` and `audio`.
@@ -76,7 +76,7 @@ pub enum Hooked {
 
 impl DocHook {
     /// Calls the hook with a batch of Samples, as JSON: one result for each, in order.
-    pub fn apply(&self, samples: &[String]) -> Vec<Result<Hooked, ItemError>> {
+    pub fn apply(&self, samples: &[String]) -> Vec<Result<DocHookOutput, ItemError>> {
         let limits = self.limits();
         if self.member().detail == HookKind::Text {
             return self.batch(
@@ -86,7 +86,7 @@ impl DocHook {
                 },
                 |result, _| {
                     let messages = result.map_err(|error| validate_output::error(error, limits))?;
-                    validate_output::messages(messages, limits).map(Hooked::Text)
+                    validate_output::messages(messages, limits).map(DocHookOutput::Text)
                 },
             );
         }
@@ -103,7 +103,7 @@ impl DocHook {
                     let extra = validate_output::object(&media.extra, "`extra` of media", limits)?;
                     Ok(MediaSource { kind: media.kind, source: media.source, extra })
                 });
-                read.collect::<Result<_, ItemError>>().map(Hooked::Media)
+                read.collect::<Result<_, ItemError>>().map(DocHookOutput::Media)
             },
         )
     }

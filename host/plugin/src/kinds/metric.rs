@@ -67,7 +67,7 @@ fn declared(spec: MetricSpec) -> DeclaredMember<MetricKind> {
 pub struct MetricItem(pub(crate) Result<Item, ItemError>);
 
 /// What a metric said of a batch.
-pub struct Scored {
+pub struct ScoredItem {
     /// One result for each item, in order.
     pub results: Vec<Result<ScoreCard, ItemError>>,
     /// The work that it took, in units of about one instruction.
@@ -94,14 +94,14 @@ impl Metric {
 
     /// Scores a batch. Equal batches give equal results and cost equal fuel, whatever was called before
     /// and on however many threads.
-    pub fn score(&self, items: Vec<MetricItem>) -> Scored {
+    pub fn score(&self, items: Vec<MetricItem>) -> ScoredItem {
         let mut fuel = 0;
         let results = with_sound_items(items, |sound| {
             let batched = self.score_sound(sound);
             fuel = batched.fuel;
             batched.results
         });
-        Scored { results, fuel }
+        ScoredItem { results, fuel }
     }
 
     pub(crate) fn score_sound(&self, items: &[Item]) -> BatchResult<ScoreCard> {

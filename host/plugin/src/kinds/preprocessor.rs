@@ -61,7 +61,7 @@ impl SampleText {
 
 /// What became of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Converted {
+pub enum PreprocessorOutput {
     /// JSON text that ought to be a Sample.
     Sample(SampleText),
     /// The row is left out, and why.
@@ -70,7 +70,7 @@ pub enum Converted {
 
 impl Preprocessor {
     /// Converts a batch: one result for each row, in order.
-    pub fn convert(&self, rows: &[RawRow]) -> Vec<Result<Converted, ItemError>> {
+    pub fn convert(&self, rows: &[RawRow]) -> Vec<Result<PreprocessorOutput, ItemError>> {
         let limits = self.limits();
         let of_sample = Limits { result_bytes: limits.sample_bytes, ..limits.clone() };
         self.batch(
@@ -81,10 +81,10 @@ impl Preprocessor {
             |result, _| match result {
                 Ok(Outcome::Sample(text)) => {
                     validate_output::bounded_json(&text, "the Sample", &of_sample)?;
-                    Ok(Converted::Sample(SampleText(text)))
+                    Ok(PreprocessorOutput::Sample(SampleText(text)))
                 }
                 Ok(Outcome::Skip(reason)) => {
-                    Ok(Converted::Skipped(validate_output::cut(reason, limits.error_bytes)))
+                    Ok(PreprocessorOutput::Skipped(validate_output::cut(reason, limits.error_bytes)))
                 }
                 Err(error) => Err(validate_output::error(error, limits)),
             },

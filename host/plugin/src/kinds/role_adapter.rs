@@ -41,7 +41,7 @@ impl PluginKind for RoleAdapterKind {
 
 /// What an adapter makes of a payload.
 #[derive(Clone, Debug)]
-pub enum Prepared {
+pub enum PreparedCall {
     /// The model is to be asked.
     Ask(Prompt),
     /// The output itself, without a model.
@@ -50,7 +50,7 @@ pub enum Prepared {
 
 impl RoleAdapter {
     /// Prepares a batch of payloads, JSON objects: one result for each, in order.
-    pub fn prepare(&self, payloads: &[String]) -> Vec<Result<Prepared, ItemError>> {
+    pub fn prepare(&self, payloads: &[String]) -> Vec<Result<PreparedCall, ItemError>> {
         let limits = self.limits();
         self.batch(
             payloads,
@@ -61,10 +61,11 @@ impl RoleAdapter {
                 GuestPrepared::Ask(request) => {
                     let messages = validate_output::messages(request.messages, limits)?;
                     let params = validate_output::object(&request.params, "`params` of a request", limits)?;
-                    Ok(Prepared::Ask(Prompt { messages, params }))
+                    Ok(PreparedCall::Ask(Prompt { messages, params }))
                 }
                 GuestPrepared::Output(text) => {
-                    validate_output::object(&text, "the output of the adapter", limits).map(Prepared::Output)
+                    validate_output::object(&text, "the output of the adapter", limits)
+                        .map(PreparedCall::Output)
                 }
             },
         )

@@ -3,7 +3,7 @@
 
 use super::files::{Files, file_part, sha256};
 use super::run::{Model, Run};
-use super::{ExportError, Exported, text};
+use super::{ExportError, ExportReport, text};
 use crate::{Aggregation, MetricFigure, TaskSummary};
 use gage_core::{MetricResult, Object};
 use gage_record::SampleRecord;
@@ -82,8 +82,8 @@ pub(super) fn write(
     publisher: &Publisher,
     folder: &Path,
     files: &mut Files,
-) -> Result<Exported, ExportError> {
-    let mut exported = Exported::default();
+) -> Result<ExportReport, ExportError> {
+    let mut exported = ExportReport::default();
     let mut without_score = 0;
     let mut records = run.records()?.peekable();
     for task in run.tasks() {

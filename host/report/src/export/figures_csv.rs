@@ -2,7 +2,7 @@
 
 use super::files::Files;
 use super::run::Run;
-use super::{ExportError, Exported};
+use super::{ExportError, ExportReport};
 use crate::{Interval, MetricFigure};
 use std::path::Path;
 
@@ -49,7 +49,7 @@ struct Part<'f> {
     error: Option<&'f str>,
 }
 
-pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<ExportReport, ExportError> {
     let mut file = files.create(path)?;
     file.text(&line(&HEADINGS))?;
     for task in run.tasks() {
@@ -61,7 +61,7 @@ pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<Exp
         }
     }
     file.finish()?;
-    Ok(Exported { samples: run.summary.samples.reached(), ..Exported::default() })
+    Ok(ExportReport { samples: run.summary.samples.reached(), ..ExportReport::default() })
 }
 
 /// A line after RFC 4180, but that it ends as lines do here: what holds a comma, a quotation mark or the end of a line

@@ -3,7 +3,7 @@
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::inspect_messages::{message, tool_call};
 use super::run::Run;
-use super::{ExportError, Exported, text};
+use super::{ExportError, ExportReport, text};
 use crate::{MetricFigure, TaskSummary};
 use gage_core::{MetricResult, Object, Outcome};
 use gage_record::{RunStatus, SampleRecord, rfc3339};
@@ -14,8 +14,8 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The version of the format.
 const LOG_VERSION: u64 = 2;
 
-pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<Exported, ExportError> {
-    let mut exported = Exported::default();
+pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<ExportReport, ExportError> {
+    let mut exported = ExportReport::default();
     let mut records = run.records()?.peekable();
     for task in run.tasks() {
         let id = task_id(run, task);

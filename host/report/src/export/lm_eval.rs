@@ -3,7 +3,7 @@
 
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::run::{Model, Run};
-use super::{ExportError, Exported, text};
+use super::{ExportError, ExportReport, text};
 use crate::TaskSummary;
 use gage_core::{Object, Outcome};
 use gage_record::SampleRecord;
@@ -46,9 +46,9 @@ struct SeenTask {
     is_choice: bool,
 }
 
-pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<ExportReport, ExportError> {
     let date = run.date_in_names();
-    let mut exported = Exported::default();
+    let mut exported = ExportReport::default();
     let first = run.tasks().first().map(|task| run.model(&task.task_id)).unwrap_or_default();
     let folder = folder.join(sanitized(&first.name));
     let mut tasks = HashMap::new();

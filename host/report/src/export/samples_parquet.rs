@@ -2,7 +2,7 @@
 
 use super::files::Files;
 use super::run::Run;
-use super::{ExportError, Exported, text};
+use super::{ExportError, ExportReport, text};
 use gage_core::Outcome;
 use gage_record::SampleRecord;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical, ZstdLevel};
@@ -35,11 +35,11 @@ enum Values {
 struct Column {
     name: String,
     values: Values,
-    read: Read,
+    read: ReadRow,
 }
 
 /// Where the value of a column is from.
-enum Read {
+enum ReadRow {
     Text(fn(&Row<'_>) -> Option<String>),
     Whole(fn(&Row<'_>) -> Option<i64>),
     Number(fn(&Row<'_>) -> Option<f64>),
@@ -55,7 +55,7 @@ struct Row<'r> {
     repeat: u64,
 }
 
-pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<ExportReport, ExportError> {
     let mut file = files.create(path)?;
     let failed = |error: ParquetError| ExportError::write(path, std::io::Error::other(error));
     let mut columns = columns(run);
@@ -71,7 +71,7 @@ pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<Exp
     let writer = schema
         .and_then(|schema| SerializedFileWriter::new(&mut file, Arc::new(schema), Arc::new(properties)));
     let mut writer = writer.map_err(failed)?;
-    let mut exported = Exported::default();
+    let mut exported = ExportReport::default();
     let (mut rows, mut bytes) = (0, 0);
     for record in run.records()? {
         let record = record?;
@@ -105,10 +105,10 @@ fn write_group<W: Write + Send>(
 
 /// The columns of a run: three for each metric that any of its tasks has.
 fn columns(run: &Run<'_>) -> Vec<Column> {
-    let text = |name: &str, read| Column::new(name, Values::Text(Vec::new()), Read::Text(read));
-    let json = |name: &str, read| Column::new(name, Values::Json(Vec::new()), Read::Text(read));
-    let whole = |name: &str, read| Column::new(name, Values::Whole(Vec::new()), Read::Whole(read));
-    let number = |name: &str, read| Column::new(name, Values::Number(Vec::new()), Read::Number(read));
+    let text = |name: &str, read| Column::new(name, Values::Text(Vec::new()), ReadRow::Text(read));
+    let json = |name: &str, read| Column::new(name, Values::Json(Vec::new()), ReadRow::Text(read));
+    let whole = |name: &str, read| Column::new(name, Values::Whole(Vec::new()), ReadRow::Whole(read));
+    let number = |name: &str, read| Column::new(name, Values::Number(Vec::new()), ReadRow::Number(read));
     let mut columns = vec![
         text("task_id", |row| Some(row.record.task_id.clone())),
         whole("index", |row| signed(row.record.index)),
@@ -138,7 +138,7 @@ fn columns(run: &Run<'_>) -> Vec<Column> {
         Column::new(
             "finished_at",
             Values::Moment(Vec::new()),
-            Read::Whole(|row| signed(row.record.timing.finished_unix_ms).filter(|moment| *moment > 0)),
+            ReadRow::Whole(|row| signed(row.record.timing.finished_unix_ms).filter(|moment| *moment > 0)),
         ),
     ];
     let mut known: Vec<String> = Vec::new();
@@ -150,10 +150,14 @@ fn columns(run: &Run<'_>) -> Vec<Column> {
         columns.push(Column::new(
             &format!("score.{id}"),
             Values::Number(Vec::new()),
-            Read::Score(id.clone()),
+            ReadRow::Score(id.clone()),
         ));
-        columns.push(Column::new(&format!("pass.{id}"), Values::Flag(Vec::new()), Read::Pass(id.clone())));
-        columns.push(Column::new(&format!("outcome.{id}"), Values::Text(Vec::new()), Read::End(id.clone())));
+        columns.push(Column::new(&format!("pass.{id}"), Values::Flag(Vec::new()), ReadRow::Pass(id.clone())));
+        columns.push(Column::new(
+            &format!("outcome.{id}"),
+            Values::Text(Vec::new()),
+            ReadRow::End(id.clone()),
+        ));
         known.push(id);
     }
     columns.extend([
@@ -185,7 +189,7 @@ impl Row<'_> {
 }
 
 impl Column {
-    fn new(name: &str, values: Values, read: Read) -> Column {
+    fn new(name: &str, values: Values, read: ReadRow) -> Column {
         Column { name: name.to_owned(), values, read }
     }
 
@@ -206,8 +210,8 @@ impl Column {
     /// Adds the value of a record; gives about how many bytes it takes.
     fn add(&mut self, row: &Row<'_>) -> usize {
         let text = match &self.read {
-            Read::Text(read) => read(row),
-            Read::End(id) => row.metric(id).map(|result| result.outcome.name().to_owned()),
+            ReadRow::Text(read) => read(row),
+            ReadRow::End(id) => row.metric(id).map(|result| result.outcome.name().to_owned()),
             _ => None,
         };
         let size = text.as_ref().map_or(8, String::len);
@@ -215,12 +219,12 @@ impl Column {
             (Values::Text(values) | Values::Json(values), _) => {
                 values.push(text.map(|text| ByteArray::from(text.into_bytes())));
             }
-            (Values::Whole(values) | Values::Moment(values), Read::Whole(read)) => values.push(read(row)),
-            (Values::Number(values), Read::Number(read)) => values.push(read(row)),
-            (Values::Number(values), Read::Score(id)) => {
+            (Values::Whole(values) | Values::Moment(values), ReadRow::Whole(read)) => values.push(read(row)),
+            (Values::Number(values), ReadRow::Number(read)) => values.push(read(row)),
+            (Values::Number(values), ReadRow::Score(id)) => {
                 values.push(row.metric(id).and_then(|result| result.score()))
             }
-            (Values::Flag(values), Read::Pass(id)) => {
+            (Values::Flag(values), ReadRow::Pass(id)) => {
                 let scored = row.metric(id).filter(|result| result.outcome == Outcome::Scored);
                 values.push(scored.and_then(|result| result.card.as_ref()?.pass));
             }

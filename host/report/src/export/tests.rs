@@ -1,7 +1,7 @@
 //! Exports against what the formats' own packages say of their files; the schemas are made by
 //! `tests/exports/make_schemas.py`.
 
-use super::{ExportError, ExportFormat, ExportOptions, Exported, Publisher, export};
+use super::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
 use crate::compare::ComparedSource;
 use crate::test_records::{failed, sample, scored, task};
 use crate::{Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports};
@@ -129,7 +129,7 @@ fn options(format: ExportFormat, path: &Path) -> ExportOptions {
     }
 }
 
-fn exported(format: ExportFormat) -> (tempfile::TempDir, Exported) {
+fn exported(format: ExportFormat) -> (tempfile::TempDir, ExportReport) {
     let root = tempfile::tempdir().unwrap();
     let run = write_run(root.path(), RunStatus::Complete, &records());
     let source = ComparedSource::open(&run).unwrap();
@@ -151,7 +151,7 @@ fn lines_at(path: &Path) -> Vec<Value> {
 }
 
 /// The places of files below a folder.
-fn names(written: &Exported, root: &tempfile::TempDir) -> Vec<String> {
+fn names(written: &ExportReport, root: &tempfile::TempDir) -> Vec<String> {
     let place =
         |path: &PathBuf| path.strip_prefix(root.path().join("out/deep")).unwrap().display().to_string();
     written.files.iter().map(place).collect()

@@ -8,7 +8,7 @@ use crate::ngrams::{Ngrams, total};
 use crate::params::one_of;
 use crate::share::Share;
 use crate::tokens::Tokenizer;
-use crate::vocabulary::{NumberedText, Reading};
+use crate::vocabulary::{NumberedText, TextReader};
 use gage_sdk::metric::MetricSpec;
 use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::Params;
@@ -22,8 +22,8 @@ pub fn with_reading(spec: MetricSpec) -> MetricSpec {
 }
 
 /// Reads the parameters that say what a word is.
-pub fn reading(params: &Params) -> Result<Reading, PluginError> {
-    Ok(Reading {
+pub fn reading(params: &Params) -> Result<TextReader, PluginError> {
+    Ok(TextReader {
         tokenizer: one_of(params, "tokenizer", &Tokenizer::NAMES, Tokenizer::Unicode)?,
         stems: params.flag("use_stemmer", false)?,
     })
@@ -59,7 +59,7 @@ pub struct Rouge {
 
 impl Rouge {
     /// Scores a prediction.
-    pub fn new(reading: Reading, wanted: Wanted, prediction: &str, references: &[Cow<'_, str>]) -> Rouge {
+    pub fn new(reading: TextReader, wanted: Wanted, prediction: &str, references: &[Cow<'_, str>]) -> Rouge {
         let prepared = reading.tokenizer.prepare(prediction);
         let (vocabulary, prediction) = reading.learn(&prepared);
         let orders = match wanted {

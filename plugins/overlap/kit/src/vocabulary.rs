@@ -124,7 +124,7 @@ impl NumberedText {
 
     fn read<'text>(
         prepared: &'text str,
-        reading: Reading,
+        reading: TextReader,
         mut number: impl FnMut(Cow<'text, str>) -> u32,
     ) -> NumberedText {
         let mut text = NumberedText::default();
@@ -142,14 +142,14 @@ impl NumberedText {
 
 /// How texts become words.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading {
+pub struct TextReader {
     /// What a word is.
     pub tokenizer: Tokenizer,
     /// Whether English words lose their endings.
     pub stems: bool,
 }
 
-impl Reading {
+impl TextReader {
     /// The prepared text of a prediction as numbers, with the vocabulary for its references.
     pub fn learn<'text>(self, prepared: &'text str) -> (Vocabulary<'text>, NumberedText) {
         let mut vocabulary = Vocabulary::default();
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn words_become_numbers() {
-        let reading = Reading { tokenizer: Tokenizer::Unicode, stems: true };
+        let reading = TextReader { tokenizer: Tokenizer::Unicode, stems: true };
         let (vocabulary, text) = reading.learn("cats eat\n\n!\ncats running\n");
         assert_eq!(text.words, [0, 1, 0, 2]);
         assert_eq!(text.lines().collect::<Vec<_>>(), [[0, 1], [0, 2]]);

@@ -8,7 +8,7 @@ use crate::media::kind_of;
 use crate::sample::{Origin, SCHEMA_VERSION, is_of_sample};
 use crate::slots::Slots;
 use crate::task_type::known;
-use answers::Settled;
+use answers::ResolvedAnswer;
 use options::Options;
 use row::{Field, Row};
 use text::{Text, known_member, member, write_text, write_text_parts};
@@ -159,7 +159,7 @@ fn write_message(json: &mut String, role: &str, texts: &[Text<'_>]) {
     json.push('}');
 }
 
-fn write_answers(json: &mut String, options: Option<&Options<'_>>, settled: &Settled<'_>) {
+fn write_answers(json: &mut String, options: Option<&Options<'_>>, settled: &ResolvedAnswer<'_>) {
     if let Some(options) = options {
         known_member!(json, "options");
         options.write(json);

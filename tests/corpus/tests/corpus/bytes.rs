@@ -1,18 +1,18 @@
 //! Files that are no components, or no longer: none of them may do more than be refused or work.
 
-use crate::host::{Ended, host, metric, score};
+use crate::host::{CallEnd, host, metric, score};
 use gage_test_corpus::{bytes, obedient};
 use serde_json::json;
 
 /// Loads each of these as a metric and uses those that load; none may panic.
-fn load<'a>(files: impl IntoIterator<Item = std::borrow::Cow<'a, [u8]>>) -> Vec<Ended> {
+fn load<'a>(files: impl IntoIterator<Item = std::borrow::Cow<'a, [u8]>>) -> Vec<CallEnd> {
     let host = host();
     let ended = files
         .into_iter()
         .map(|file| metric(&host, "file", &file, json!({})).map_or_else(|ended| ended, |it| score(&it)))
         .collect();
     let good = metric(&host, "obedient", &obedient(), json!({})).expect("loads");
-    assert_eq!(score(&good), Ended::Score(1.0));
+    assert_eq!(score(&good), CallEnd::Score(1.0));
     ended
 }
 
@@ -22,8 +22,8 @@ fn a_component_that_was_cut_off_is_never_loaded() {
     let files = bytes::truncations(&component).map(Into::into);
     for (length, ended) in load(files).into_iter().enumerate() {
         // What is cut off between sections is whole when nothing but custom sections is missing.
-        let is_whole = ended == Ended::Score(1.0) && component[length] == 0;
-        assert!(is_whole || matches!(ended, Ended::Load(_)), "{length} bytes: {ended:?}");
+        let is_whole = ended == CallEnd::Score(1.0) && component[length] == 0;
+        assert!(is_whole || matches!(ended, CallEnd::Load(_)), "{length} bytes: {ended:?}");
     }
 }
 
@@ -35,14 +35,14 @@ fn flipped_bits_do_not_break_the_host() {
 #[test]
 fn noise_is_never_loaded() {
     for ended in load(bytes::noise(2).take(2_000).map(Into::into)) {
-        assert!(matches!(ended, Ended::Load(_)), "{ended:?}");
+        assert!(matches!(ended, CallEnd::Load(_)), "{ended:?}");
     }
 }
 
 #[test]
 fn components_made_at_random_are_refused() {
     for ended in load(bytes::smith(3).take(200).map(Into::into)) {
-        assert!(matches!(ended, Ended::Load(_)), "{ended:?}");
+        assert!(matches!(ended, CallEnd::Load(_)), "{ended:?}");
     }
 }
 

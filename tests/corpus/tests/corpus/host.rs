@@ -3,9 +3,9 @@
 use gage_config::PluginLimits;
 use gage_core::{EvalContext, Outcome};
 use gage_plugin::{
-    BackendPluginComponent, ConfiguredMember, Converted, GenerateRequest, HostOptions, InstanceSetup,
-    ItemError, LoadError, LoglikelihoodRequest, MediaSet, Message, Metric, MetricComponent, PluginComponent,
-    PluginHost, PreprocessorComponent, RawRow, Role,
+    BackendPluginComponent, ConfiguredMember, GenerateRequest, HostOptions, InstanceSetup, ItemError,
+    LoadError, LoglikelihoodRequest, MediaSet, Message, Metric, MetricComponent, PluginComponent, PluginHost,
+    PreprocessorComponent, PreprocessorOutput, RawRow, Role,
 };
 use gage_test_corpus::{Kind, Member};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// How a component ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
+pub enum CallEnd {
     /// While it was loaded.
     Load(String),
     /// While its parameters were checked.
@@ -42,7 +42,7 @@ pub fn setup() -> InstanceSetup {
 }
 
 /// Loads a member, uses it once, and says how that ended.
-pub fn run(host: &PluginHost, member: &Member) -> Ended {
+pub fn run(host: &PluginHost, member: &Member) -> CallEnd {
     let ended = match member.kind {
         Kind::Metric => metric(host, member.name, &member.bytes, json!({})).map(|metric| score(&metric)),
         Kind::Preprocessor => convert(host, member.name, &member.bytes),
@@ -51,22 +51,22 @@ pub fn run(host: &PluginHost, member: &Member) -> Ended {
     ended.unwrap_or_else(|ended| ended)
 }
 
-fn failed(error: ItemError) -> Ended {
-    Ended::Item(error.outcome, error.message)
+fn failed(error: ItemError) -> CallEnd {
+    CallEnd::Item(error.outcome, error.message)
 }
 
-fn first<T>(results: Vec<Result<T, ItemError>>) -> Result<T, Ended> {
+fn first<T>(results: Vec<Result<T, ItemError>>) -> Result<T, CallEnd> {
     assert_eq!(results.len(), 1, "one result for one item");
     results.into_iter().next().expect("there is one").map_err(failed)
 }
 
 /// Loads a metric.
-pub fn load(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Arc<MetricComponent>, Ended> {
+pub fn load(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Arc<MetricComponent>, CallEnd> {
     Ok(Arc::new(loaded(MetricComponent::load(host, name, bytes, &setup()))?))
 }
 
 /// Loads a metric with parameters.
-pub fn metric(host: &PluginHost, name: &str, bytes: &[u8], params: Value) -> Result<Metric, Ended> {
+pub fn metric(host: &PluginHost, name: &str, bytes: &[u8], params: Value) -> Result<Metric, CallEnd> {
     configured(&load(host, name, bytes)?, params)
 }
 
@@ -74,16 +74,16 @@ pub fn metric(host: &PluginHost, name: &str, bytes: &[u8], params: Value) -> Res
 pub fn configured<K: gage_plugin::PluginKind>(
     family: &Arc<PluginComponent<K>>,
     params: Value,
-) -> Result<ConfiguredMember<K>, Ended> {
-    family.configure(None, params).map_err(|problems| Ended::Check(format!("{problems:?}")))
+) -> Result<ConfiguredMember<K>, CallEnd> {
+    family.configure(None, params).map_err(|problems| CallEnd::Check(format!("{problems:?}")))
 }
 
-fn loaded<T>(family: Result<T, LoadError>) -> Result<T, Ended> {
-    family.map_err(|error| Ended::Load(error.message))
+fn loaded<T>(family: Result<T, LoadError>) -> Result<T, CallEnd> {
+    family.map_err(|error| CallEnd::Load(error.message))
 }
 
 /// Scores one item.
-pub fn score(metric: &Metric) -> Ended {
+pub fn score(metric: &Metric) -> CallEnd {
     let output = json!({"answer": "yes"});
     let roots = EvalContext {
         sample: (&Value::Null).into(),
@@ -92,22 +92,22 @@ pub fn score(metric: &Metric) -> Ended {
         support_output: &Value::Null,
     };
     match first(metric.score(vec![metric.resolve("1", roots)]).results) {
-        Ok(card) => Ended::Score(card.primary_score.unwrap_or(f64::NAN)),
+        Ok(card) => CallEnd::Score(card.primary_score.unwrap_or(f64::NAN)),
         Err(ended) => ended,
     }
 }
 
-fn convert(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> {
+fn convert(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<CallEnd, CallEnd> {
     let family = Arc::new(loaded(PreprocessorComponent::load(host, name, bytes, &setup()))?);
     let preprocessor = configured(&family, json!({}))?;
     let row = RawRow { dataset: "data".to_owned(), index: 0, body: "{}".to_owned() };
     match first(preprocessor.convert(&[row]))? {
-        Converted::Sample(text) => Ok(text.parse().map_or_else(failed, |_| Ended::Score(1.0))),
-        Converted::Skipped(_) => Ok(Ended::Score(1.0)),
+        PreprocessorOutput::Sample(text) => Ok(text.parse().map_or_else(failed, |_| CallEnd::Score(1.0))),
+        PreprocessorOutput::Skipped(_) => Ok(CallEnd::Score(1.0)),
     }
 }
 
-fn answer(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> {
+fn answer(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<CallEnd, CallEnd> {
     let family = Arc::new(loaded(BackendPluginComponent::load(host, name, bytes, &setup()))?);
     let backend = configured(&family, json!({}))?;
     let message = || Message { role: Role::User, content: "yes or no?".to_owned(), extra: "{}".to_owned() };
@@ -119,5 +119,5 @@ fn answer(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> {
     let asked = GenerateRequest { id: "1".to_owned(), messages: vec![message()], params: "{}".to_owned() };
     first(backend.loglikelihood(&[scored]))?;
     first(backend.generate(&[asked], MediaSet::default()))?;
-    Ok(Ended::Score(1.0))
+    Ok(CallEnd::Score(1.0))
 }

@@ -1,6 +1,6 @@
 //! Every member of the table.
 
-use crate::host::{Ended, host, run};
+use crate::host::{CallEnd, host, run};
 use gage_core::Outcome;
 use gage_test_corpus::{End, Kind, Member, all, bombs, obedient};
 use gage_test_corpus::{
@@ -9,22 +9,22 @@ use gage_test_corpus::{
 use std::collections::HashSet;
 
 /// Whether a member ended as it must.
-fn is_as_told(end: End, ended: &Ended) -> bool {
+fn is_as_told(end: End, ended: &CallEnd) -> bool {
     match (end, ended) {
-        (End::Refused(part), Ended::Load(message)) => {
+        (End::Refused(part), CallEnd::Load(message)) => {
             let later = ["does not compile", "does not link", "while describing itself"];
             message.contains(part) && !later.iter().any(|stage| message.contains(stage))
         }
-        (End::NotCompiled(part), Ended::Load(message)) => {
+        (End::NotCompiled(part), CallEnd::Load(message)) => {
             message.contains("not compile") && message.contains(part)
         }
-        (End::NotLoaded(part), Ended::Load(message)) => {
+        (End::NotLoaded(part), CallEnd::Load(message)) => {
             message.contains(part) && !message.contains("does not compile")
         }
-        (End::NotChecked(part), Ended::Check(message)) => message.contains(part),
-        (End::Failed(part), Ended::Item(Outcome::PluginError, message)) => message.contains(part),
-        (End::Late(part), Ended::Item(Outcome::PluginTimeout, message)) => message.contains(part),
-        (End::Scores(expected), Ended::Score(found)) => expected == *found,
+        (End::NotChecked(part), CallEnd::Check(message)) => message.contains(part),
+        (End::Failed(part), CallEnd::Item(Outcome::PluginError, message)) => message.contains(part),
+        (End::Late(part), CallEnd::Item(Outcome::PluginTimeout, message)) => message.contains(part),
+        (End::Scores(expected), CallEnd::Score(found)) => expected == *found,
         _ => false,
     }
 }
@@ -47,7 +47,7 @@ fn check(members: &[Member]) {
                 member.name, member.about, member.end
             ));
         }
-        assert_eq!(run(&host, &good), Ended::Score(1.0), "after {}", member.name);
+        assert_eq!(run(&host, &good), CallEnd::Score(1.0), "after {}", member.name);
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), members.len(), wrong.join("\n"));
 }

@@ -1,6 +1,6 @@
 //! Bytes at random: as components, and as what `score` returns.
 
-use crate::host::{Ended, configured, host, load, metric, score};
+use crate::host::{CallEnd, configured, host, load, metric, score};
 use gage_plugin::{MetricComponent, PluginHost};
 use gage_test_corpus::random::{echo, good_result};
 use gage_test_corpus::{bytes, obedient};
@@ -12,14 +12,14 @@ static HOST: LazyLock<PluginHost> = LazyLock::new(host);
 
 static ECHO: LazyLock<Arc<MetricComponent>> = LazyLock::new(|| load(&HOST, "echo", &echo()).expect("loads"));
 
-fn returned(bytes: &[u8]) -> Ended {
+fn returned(bytes: &[u8]) -> CallEnd {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     score(&configured(&ECHO, json!({ "hex": hex })).expect("any parameters will do"))
 }
 
 #[test]
 fn what_is_told_is_returned() {
-    assert_eq!(returned(&good_result()), Ended::Score(0.5));
+    assert_eq!(returned(&good_result()), CallEnd::Score(0.5));
 }
 
 proptest! {
@@ -31,7 +31,7 @@ proptest! {
             file.splice(..0, bytes::MAGIC);
         }
         let ended = metric(&HOST, "file", &file, json!({}));
-        prop_assert!(matches!(ended, Err(Ended::Load(_))));
+        prop_assert!(matches!(ended, Err(CallEnd::Load(_))));
     }
 
     #[test]
@@ -49,7 +49,7 @@ proptest! {
     #[test]
     fn random_results_do_not_break_the_host(result in proptest::collection::vec(any::<u8>(), 0..256)) {
         let ended = returned(&result);
-        prop_assert!(matches!(ended, Ended::Item(..) | Ended::Score(_)));
+        prop_assert!(matches!(ended, CallEnd::Item(..) | CallEnd::Score(_)));
     }
 
     #[test]
@@ -63,8 +63,8 @@ proptest! {
         }
         let ended = returned(&result);
         match ended {
-            Ended::Score(number) => prop_assert!(number.is_nan() || number.is_finite()),
-            Ended::Item(..) => {}
+            CallEnd::Score(number) => prop_assert!(number.is_nan() || number.is_finite()),
+            CallEnd::Item(..) => {}
             other => prop_assert!(false, "{:?}", other),
         }
     }

@@ -1,6 +1,6 @@
 //! The same failure very often: nothing is used up.
 
-use crate::host::{Ended, host, metric, score};
+use crate::host::{CallEnd, host, metric, score};
 use gage_core::Outcome;
 use gage_test_corpus::{obedient, traps};
 use serde_json::json;
@@ -24,7 +24,7 @@ fn ten_thousand_traps_leave_nothing_behind() {
     let trapping = metric(&host, "trapping", &traps::unreachable(), json!({})).expect("loads");
     let trap = || {
         let ended = score(&trapping);
-        assert!(matches!(ended, Ended::Item(Outcome::PluginError, _)), "{ended:?}");
+        assert!(matches!(ended, CallEnd::Item(Outcome::PluginError, _)), "{ended:?}");
     };
     // What is made once is there before memory is measured.
     (0..100).for_each(|_| trap());
@@ -33,7 +33,7 @@ fn ten_thousand_traps_leave_nothing_behind() {
     let grown = resident_bytes().saturating_sub(before);
     assert!(grown < 64 << 20, "grew by {grown} bytes");
     let good = metric(&host, "obedient", &obedient(), json!({})).expect("loads");
-    assert_eq!(score(&good), Ended::Score(1.0));
+    assert_eq!(score(&good), CallEnd::Score(1.0));
 }
 
 #[test]
@@ -45,8 +45,8 @@ fn traps_in_several_threads_leave_room_for_others() {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..250 {
-                    assert!(matches!(score(&trapping), Ended::Item(Outcome::PluginError, _)));
-                    assert_eq!(score(&good), Ended::Score(1.0));
+                    assert!(matches!(score(&trapping), CallEnd::Item(Outcome::PluginError, _)));
+                    assert_eq!(score(&good), CallEnd::Score(1.0));
                 }
             });
         }

@@ -11,9 +11,9 @@ use gage::plugin::{llm, log};
 
 const ROLE: &str = "model";
 
-struct Earlier;
+struct EarlierBackend;
 
-impl Guest for Earlier {
+impl Guest for EarlierBackend {
     fn describe() -> PluginInfo {
         PluginInfo {
             name: "earlier-backend".to_owned(),
@@ -65,4 +65,4 @@ impl Guest for Earlier {
     }
 }
 
-export!(Earlier);
+export!(EarlierBackend);

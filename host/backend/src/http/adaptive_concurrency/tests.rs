@@ -81,7 +81,7 @@ impl Server {
 }
 
 /// What came of it.
-struct Played {
+struct Simulation {
     /// How many requests were with the server on average, and how many of them it answered in the end.
     busy: f64,
     answering: f64,
@@ -91,7 +91,7 @@ struct Played {
 }
 
 /// Whoever has nothing else to do asks again: as many requests as the limit allows, for twenty seconds.
-fn play(server: Server, most: usize) -> Played {
+fn play(server: Server, most: usize) -> Simulation {
     let mut concurrency = AdaptiveConcurrency::new(most, true);
     // What happens when: a request ends, or may be sent again.
     let mut events: BinaryHeap<Reverse<(Duration, u64, Option<(u64, u8)>)>> = BinaryHeap::new();
@@ -138,7 +138,7 @@ fn play(server: Server, most: usize) -> Played {
         }
     }
     let average = |time: Duration| time.as_secs_f64() / now.as_secs_f64();
-    Played { busy: average(busy), answering: average(answering), attempts: most_attempts, concurrency }
+    Simulation { busy: average(busy), answering: average(answering), attempts: most_attempts, concurrency }
 }
 
 #[test]

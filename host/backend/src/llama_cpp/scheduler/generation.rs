@@ -1,7 +1,7 @@
 //! An answer that is being generated.
 
 use crate::llama_cpp::load_options::{to_u32, to_usize};
-use crate::llama_cpp::protocol::{Generated, TokenLogprob};
+use crate::llama_cpp::protocol::{Completion, TokenLogprob};
 use crate::llama_cpp::sampling::{SampledToken, Sampler};
 use crate::llama_cpp::text::AnswerText;
 use crate::llama_cpp::tokenizer::Tokenizer;
@@ -70,13 +70,13 @@ impl Generation {
     }
 
     /// The answer; one to a prompt that lost its beginning counts as cut off.
-    pub fn finish(self, reason: FinishReason, prompt_tokens: usize) -> Generated {
+    pub fn finish(self, reason: FinishReason, prompt_tokens: usize) -> Completion {
         let usage = Usage {
             prompt_tokens: u64::from(to_u32(prompt_tokens)),
             completion_tokens: u64::from(self.tokens),
         };
         let reason = if self.left_out > 0 { FinishReason::Length } else { reason };
         let logprobs = self.wants_logprobs.then_some(self.logprobs);
-        Generated { text: self.text.finish(), reason, usage, logprobs, left_out: self.left_out }
+        Completion { text: self.text.finish(), reason, usage, logprobs, left_out: self.left_out }
     }
 }

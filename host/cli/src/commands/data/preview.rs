@@ -4,7 +4,7 @@ use crate::arguments::PreviewArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
 use gage_core::{ContentPart, Message, Sample};
-use gage_data::{Prepared, Rejection};
+use gage_data::{PreparedSample, Rejection};
 use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -43,7 +43,7 @@ pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> 
 }
 
 /// One line: the Sample, or why there is none.
-fn to_json(prepared: Prepared) -> Value {
+fn to_json(prepared: PreparedSample) -> Value {
     match prepared.result {
         Ok(sample) => sample.to_value(),
         Err(rejection) => json!({
@@ -58,7 +58,7 @@ fn to_json(prepared: Prepared) -> Value {
     }
 }
 
-fn show(dataset: &LocatedDataset, prepared: &Prepared) -> anyhow::Result<()> {
+fn show(dataset: &LocatedDataset, prepared: &PreparedSample) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     let id = &dataset.planned.spec.dataset_id;
     match &prepared.result {

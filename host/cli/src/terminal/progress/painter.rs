@@ -72,12 +72,12 @@ enum Canvas {
 struct Drawing {
     tasks: Arc<Tasks>,
     /// The tasks that were seen, and whether their end was shown.
-    shown: Vec<Shown>,
+    shown: Vec<ShownLines>,
     canvas: Canvas,
     began: Instant,
 }
 
-struct Shown {
+struct ShownLines {
     task: Arc<TaskTally>,
     pace: Pace,
     has_ended: bool,
@@ -108,7 +108,7 @@ impl Drawing {
         let new: Vec<Arc<TaskTally>> = tasks.iter().skip(self.shown.len()).cloned().collect();
         drop(tasks);
         let first_new = self.shown.len();
-        self.shown.extend(new.into_iter().map(|task| Shown {
+        self.shown.extend(new.into_iter().map(|task| ShownLines {
             task,
             pace: Pace::default(),
             has_ended: false,

@@ -124,12 +124,12 @@ trait Values: Send {
     fn write(&self, value: usize, leaf: &Leaf, text: &mut Vec<u8>) -> Result<(), String>;
 }
 
-struct Typed<T: DataType> {
+struct TypedColumn<T: DataType> {
     reader: ColumnReaderImpl<T>,
     values: Vec<T::T>,
 }
 
-impl<T: DataType> Values for Typed<T>
+impl<T: DataType> Values for TypedColumn<T>
 where
     T::T: Cell,
 {
@@ -156,7 +156,7 @@ fn values_of(reader: ColumnReader) -> Box<dyn Values> {
     where
         T::T: Cell,
     {
-        Box::new(Typed { reader, values: Vec::new() })
+        Box::new(TypedColumn { reader, values: Vec::new() })
     }
     match reader {
         ColumnReader::BoolColumnReader(reader) => boxed(reader),

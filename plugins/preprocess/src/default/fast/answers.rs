@@ -4,7 +4,7 @@
 use super::Fields;
 use super::row::Field;
 use super::text::{Text, known_member, write_text_parts};
-use crate::answers::{self, Given};
+use crate::answers::{self, GivenAnswer};
 use crate::options::{self, Choice, Places};
 use crate::references::reference_text;
 use gage_sdk::serde_json::{self, Value};
@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
 /// The answer fields in standard form.
-pub(super) struct Settled<'row> {
+pub(super) struct ResolvedAnswer<'row> {
     pub(super) references: References<'row>,
     pub(super) label: Option<Text<'row>>,
     /// The label of the right option.
@@ -32,15 +32,18 @@ pub(super) enum References<'row> {
 
 /// The answer fields of a row.
 #[derive(Clone, Copy)]
-struct Said<'row> {
+struct AnswerFields<'row> {
     references: Option<&'row Field<'row>>,
     answer: Option<&'row Field<'row>>,
     label: Option<&'row Field<'row>>,
 }
 
 /// Takes the answer fields of a row; none where they cannot be read.
-pub(super) fn settle<'row>(fields: &mut Fields<'row>, options: Option<&[Choice]>) -> Option<Settled<'row>> {
-    let said = Said {
+pub(super) fn settle<'row>(
+    fields: &mut Fields<'row>,
+    options: Option<&[Choice]>,
+) -> Option<ResolvedAnswer<'row>> {
+    let said = AnswerFields {
         references: fields.references.take().filter(|references| references.as_list() != Some("[]")),
         answer: fields.answer.take().or_else(|| fields.answers.take()),
         label: fields.label.take(),
@@ -48,18 +51,18 @@ pub(super) fn settle<'row>(fields: &mut Fields<'row>, options: Option<&[Choice]>
     said.plainly(options).or_else(|| said.ordinarily(options))
 }
 
-impl<'row> Said<'row> {
-    fn plainly(self, options: Option<&[Choice]>) -> Option<Settled<'row>> {
+impl<'row> AnswerFields<'row> {
+    fn plainly(self, options: Option<&[Choice]>) -> Option<ResolvedAnswer<'row>> {
         match (self.references, self.answer, self.label) {
             (Some(_), ..) if options.is_some() => None,
             (Some(references), ..) => self.listed(references.as_list()?),
             (None, Some(answer), label) => answered(answer, label, options),
             (None, None, Some(label)) => answered(label, None, options),
-            (None, None, None) => Some(Settled::new(References::Written("[]".into()), None)),
+            (None, None, None) => Some(ResolvedAnswer::new(References::Written("[]".into()), None)),
         }
     }
 
-    fn listed(self, references: &'row str) -> Option<Settled<'row>> {
+    fn listed(self, references: &'row str) -> Option<ResolvedAnswer<'row>> {
         if !are_standard(references) {
             return None;
         }
@@ -67,21 +70,21 @@ impl<'row> Said<'row> {
             Some(label) => Some(label.as_text()?),
             None => first_text(references)?,
         };
-        let settled = Settled::new(References::Written(references.into()), label);
-        Some(Settled { unused_answer: self.answer, ..settled })
+        let settled = ResolvedAnswer::new(References::Written(references.into()), label);
+        Some(ResolvedAnswer { unused_answer: self.answer, ..settled })
     }
 
     /// With values, by the ordinary steps.
-    fn ordinarily(self, options: Option<&[Choice]>) -> Option<Settled<'row>> {
+    fn ordinarily(self, options: Option<&[Choice]>) -> Option<ResolvedAnswer<'row>> {
         let value = |field: Option<&Field<'_>>| field.map(Field::to_value);
-        let given = Given {
+        let given = GivenAnswer {
             references: transpose(value(self.references))?,
             answer: transpose(value(self.answer))?,
             label: transpose(value(self.label))?,
             instead: None,
         };
         let answers = answers::settle(given, options, None).ok()?;
-        Some(Settled {
+        Some(ResolvedAnswer {
             references: References::Written(Value::from(answers.references).to_string().into()),
             label: answers.label.map(|label| Text::Any(label.into())),
             correct_choice: answers.correct_choice,
@@ -96,7 +99,7 @@ fn answered<'row>(
     answer: &'row Field<'row>,
     label: Option<&'row Field<'row>>,
     options: Option<&[Choice]>,
-) -> Option<Settled<'row>> {
+) -> Option<ResolvedAnswer<'row>> {
     // The outer one is none where only the ordinary steps know what is meant.
     let chosen = |value: &Value| match options {
         Some(options) => {
@@ -123,20 +126,20 @@ fn answered<'row>(
         Some(choice) => Some(Text::Any(Cow::Owned(choice.to_owned()))),
         None => answer.as_text(),
     };
-    let settled = Settled::new(References::Single(first()?), first());
+    let settled = ResolvedAnswer::new(References::Single(first()?), first());
     let says_the_same = (by_label.is_some() && by_label == correct_choice)
         || said_of_label
             .is_some_and(|said| first().is_some_and(|first| first.as_str().trim() == said.as_str().trim()));
-    Some(Settled {
+    Some(ResolvedAnswer {
         correct_choice: correct_choice.map(str::to_owned),
         unused_label: label.filter(|_| !says_the_same),
         ..settled
     })
 }
 
-impl<'row> Settled<'row> {
-    fn new(references: References<'row>, label: Option<Text<'row>>) -> Settled<'row> {
-        Settled { references, label, correct_choice: None, unused_answer: None, unused_label: None }
+impl<'row> ResolvedAnswer<'row> {
+    fn new(references: References<'row>, label: Option<Text<'row>>) -> ResolvedAnswer<'row> {
+        ResolvedAnswer { references, label, correct_choice: None, unused_answer: None, unused_label: None }
     }
 }
 

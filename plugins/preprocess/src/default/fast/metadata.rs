@@ -1,6 +1,6 @@
 //! The `metadata` of a Sample: that of the row, and everything that has no place of its own.
 
-use super::answers::Settled;
+use super::answers::ResolvedAnswer;
 use super::options::Options;
 use super::row::Field;
 use super::text::{Text, known_member, member, write_text};
@@ -15,7 +15,7 @@ pub(super) fn write(
     own: Option<&Field<'_>>,
     others: &[(Text<'_>, &Field<'_>)],
     options: Option<&Options<'_>>,
-    settled: &Settled<'_>,
+    settled: &ResolvedAnswer<'_>,
     origin: Origin,
 ) -> Option<()> {
     let (own, names) = match own {

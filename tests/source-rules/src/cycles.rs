@@ -1,0 +1,85 @@
+//! Modules of one folder that import one another in a circle.
+
+use crate::imports::ModulePath;
+use crate::modules::CrateModules;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Modules of one folder of which each imports, in some steps, all others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// The module that they are submodules of; empty for the root of the crate.
+    pub parent: Vec<String>,
+    /// Their names.
+    pub modules: Vec<String>,
+    /// The imports between them: who imports what.
+    pub imports: Vec<(String, String)>,
+}
+
+impl fmt::Display for Cycle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parent = if self.parent.is_empty() { "the root".to_owned() } else { self.parent.join("::") };
+        write!(formatter, "below {parent}: {}", self.modules.join(", "))?;
+        self.imports.iter().try_for_each(|(from, to)| write!(formatter, "\n    {from} imports {to}"))
+    }
+}
+
+/// For each pair of modules of a folder of which the first imports the second: the imports.
+type Edges = BTreeMap<(String, String), BTreeSet<(String, String)>>;
+
+/// The cycles of a crate, folder by folder.
+pub fn cycles(modules: &CrateModules) -> Vec<Cycle> {
+    let mut folders: BTreeMap<ModulePath, Edges> = BTreeMap::new();
+    for (path, module) in &modules.modules {
+        for named in &module.named {
+            let home = modules.home_of(named);
+            let common = path.iter().zip(&home).take_while(|(one, other)| one == other).count();
+            // One is the other or lies below it.
+            let (Some(from), Some(to)) = (path.get(common), home.get(common)) else { continue };
+            let edges = folders.entry(path[..common].to_vec()).or_default();
+            let import = (path.join("::"), named.join("::"));
+            edges.entry((from.clone(), to.clone())).or_default().insert(import);
+        }
+    }
+    folders.iter().flat_map(|(parent, edges)| cycles_of(parent, edges)).collect()
+}
+
+fn cycles_of(parent: &ModulePath, edges: &Edges) -> Vec<Cycle> {
+    let names: BTreeSet<&String> = edges.keys().flat_map(|(from, to)| [from, to]).collect();
+    let reach: BTreeMap<&String, BTreeSet<&String>> =
+        names.iter().map(|name| (*name, reachable(name, edges))).collect();
+    let mut seen: BTreeSet<&String> = BTreeSet::new();
+    let mut cycles = Vec::new();
+    for name in &names {
+        if seen.contains(*name) || !reach[*name].contains(*name) {
+            continue;
+        }
+        let circle: Vec<&String> = names
+            .iter()
+            .copied()
+            .filter(|other| reach[*name].contains(*other) && reach[*other].contains(*name))
+            .collect();
+        seen.extend(&circle);
+        let within = edges.iter().filter(|((from, to), _)| circle.contains(&from) && circle.contains(&to));
+        cycles.push(Cycle {
+            parent: parent.clone(),
+            modules: circle.iter().map(|name| (*name).clone()).collect(),
+            imports: within.flat_map(|(_, imports)| imports.iter().cloned()).collect(),
+        });
+    }
+    cycles
+}
+
+/// The modules that one imports, in any number of steps.
+fn reachable<'e>(start: &str, edges: &'e Edges) -> BTreeSet<&'e String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![start];
+    while let Some(name) = open.pop() {
+        for (_, to) in edges.keys().filter(|(from, _)| from == name) {
+            if found.insert(to) {
+                open.push(to);
+            }
+        }
+    }
+    found
+}

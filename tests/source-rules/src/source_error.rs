@@ -1,0 +1,20 @@
+//! Why a source cannot be read.
+
+use std::path::PathBuf;
+
+/// Why a source cannot be read.
+#[derive(Debug)]
+pub struct SourceError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl std::fmt::Display for SourceError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}: {}", self.path.display(), self.message)
+    }
+}
+
+impl std::error::Error for SourceError {}

@@ -1,0 +1,77 @@
+//! Which circles of imports are found, on small crates.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use gage_source_rules::{CrateModules, bad_names, cycles};
+use std::fs;
+
+/// A crate in a folder, from the paths and texts of its files.
+fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+        fs::write(path, text).expect("written");
+    }
+    folder
+}
+
+fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    let folder = written(files);
+    let modules = CrateModules::read(&folder.path().join("lib.rs")).expect("Rust");
+    cycles(&modules).into_iter().map(|cycle| cycle.modules).collect()
+}
+
+#[test]
+fn circle_is_found_through_re_exports_and_macros() {
+    let lib = ("lib.rs", "mod a;\nmod b;\nmod c;\npub use a::*;\npub use b::Second;\n");
+    for (case, b) in [
+        ("a path", "pub struct Second(crate::a::First);"),
+        ("an import", "use crate::a::First;\npub struct Second(First);"),
+        ("`super`", "pub struct Second(super::a::First);"),
+        ("a re-export by glob", "use crate::First;\npub struct Second(First);"),
+        ("tokens of a macro", "pub struct Second;\nfn f() { println!(\"{}\", crate::a::NAME); }"),
+    ] {
+        let files = [
+            lib,
+            ("a.rs", "use crate::Second;\npub const NAME: &str = \"\";\npub struct First(Box<Second>);"),
+            ("b.rs", b),
+            ("c.rs", "use crate::First;"),
+        ];
+        assert_eq!(found(&files), [["a", "b"]], "{case}");
+    }
+}
+
+#[test]
+fn order_is_no_circle() {
+    let files = [
+        ("lib.rs", "mod a;\nmod b;\npub use a::First;\n"),
+        ("a.rs", "pub struct First;\n#[cfg(test)]\nmod tests { use crate::b::Second; }"),
+        ("b.rs", "mod inner;\nuse crate::First;\npub struct Second(First);\npub use inner::Third;"),
+        // A submodule and its module are one.
+        ("b/inner.rs", "use super::Second;\npub struct Third(Second, crate::a::First);"),
+    ];
+    assert_eq!(found(&files), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn circle_below_a_module_is_found_there() {
+    let files = [
+        ("lib.rs", "mod a;\n"),
+        ("a.rs", "mod b;\nmod c;"),
+        ("a/b.rs", "use super::c::Second;\npub struct First;"),
+        ("a/c.rs", "use super::b::First;\npub struct Second;"),
+    ];
+    assert_eq!(found(&files), [["b", "c"]]);
+}
+
+#[test]
+fn names_that_hide_the_thing_are_reported() {
+    let folder = written(&[(
+        "a.rs",
+        "const MOST_ROWS: u64 = 1;\npub struct Told;\nmod inner { enum Found { A } trait Rows { const LEAST_ROWS: u8; } }\nconst MAX_ROWS: u64 = 1;\nstruct FoundRow;",
+    )]);
+    let bad = bad_names(&folder.path().join("a.rs")).expect("Rust");
+    let names: Vec<&str> = bad.iter().filter_map(|line| line.split('`').nth(1)).collect();
+    assert_eq!(names, ["MOST_ROWS", "Told", "Found", "LEAST_ROWS"]);
+}
