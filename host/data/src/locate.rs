@@ -21,7 +21,7 @@ pub struct LocateOptions<'o> {
     pub cache_folder: Option<&'o Path>,
     /// Whether the network may not be used, whatever the suite says.
     pub is_offline: bool,
-    /// Whether [`Located::identity`] is wanted with digests of local files, which takes reading them whole, and files
+    /// Whether [`LocatedFiles::identity`] is wanted with digests of local files, which takes reading them whole, and files
     /// of a hub are read again, however they lie in the cache. Those that the suite names a digest of are read all the
     /// same.
     pub with_digests: bool,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct PreparedSample<K = Arc<Sample>> {
     /// Its place in the run.
     pub index: u64,
-    /// A short digest of the row; empty where what is kept is [`Kept::FROM_ID`].
+    /// A short digest of the row; empty where what is kept is [`SampleProjection::FROM_ID`].
     pub row_digest: String,
     /// The Sample or what is kept of it, or why there is none.
     pub result: Result<K, Box<Rejection>>,

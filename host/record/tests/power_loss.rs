@@ -4,6 +4,7 @@
 //! sync of this process is seen, and keeps a copy of the file as it was then.
 
 #![cfg(target_os = "linux")]
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 #![expect(unsafe_code, reason = "symbols that replace those of the C library must not be mangled")]
 
 use gage_record::format::EVENTS_FILE;

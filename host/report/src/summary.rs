@@ -162,7 +162,7 @@ struct TaskBuilder<'a> {
 
 impl<'a> SummaryBuilder<'a> {
     /// A builder for a run of these tasks, without samples. `folds` gives the custom aggregators;
-    /// [`no_custom_aggregators`](crate::no_folds) where there are none.
+    /// [`no_custom_aggregators`](crate::no_custom_aggregators) where there are none.
     pub fn new(tasks: &[TaskDescription], folds: CustomAggregators<'a>) -> SummaryBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
