@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// The version of what the host itself does to answers and scores: batches of scoring, resolution of fields, aggregation
 /// and intervals. It grows when the same answers would get other figures.
-pub const SCORING_VERSION: u32 = 1;
+pub const SCORING_VERSION: u32 = 2;
 
 /// The configuration, the data, the plugins and the models of a run.
 pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {

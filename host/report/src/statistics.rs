@@ -25,7 +25,8 @@ pub(crate) fn is_no_spread(error: f64, size: f64) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMethod {
-    /// [`wilson_interval`], where every score is 0 or 1 and there are fewer than 300, or where they do not vary.
+    /// [`wilson_interval`], where every score is 0 or 1 (of samples whose repeats disagree: of fewer than 300), or where
+    /// they do not vary.
     Wilson,
     /// [`t_interval`], of the standard error of independent samples.
     T,

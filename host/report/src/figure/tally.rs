@@ -8,8 +8,10 @@ use crate::statistics::{is_no_spread, t_interval, wilson_of_proportion, wilson_o
 use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, Scale, Spread};
 use gage_core::ScoreCard;
 
-/// From how many samples on the interval of a proportion is that of any mean.
-const MANY_SAMPLES: u64 = 300;
+/// From how many samples on the mean of repeated scores of 0 and 1 has the interval of any mean. Repeats of a sample that
+/// disagree vary less than single trials, so that Wilson's interval is too wide for them. Scores of one trial each have
+/// Wilson's interval at every number of samples.
+const MIN_REPEATED_SAMPLES_FOR_T: u64 = 300;
 
 /// The scale of proportions.
 const PROPORTIONS: Scale = [0.0, 1.0];
@@ -29,6 +31,8 @@ pub(super) struct Tally {
     scores: Accumulator,
     spread: Spread,
     is_binary: bool,
+    /// Whether the repeats of a sample scored both 0 and 1, so that its score is none of them.
+    has_mixed_repeats: bool,
     /// Between which values the scores lie, where that is known.
     scale: Option<Scale>,
     /// Sums of the weights and of their squares.
@@ -71,6 +75,7 @@ impl Tally {
             scores: Accumulator::new(aggregation),
             spread: Spread::default(),
             is_binary: is_proportion,
+            has_mixed_repeats: false,
             scale,
             weights: [0.0; 2],
             clusters: is_clustered.then(ClusterSums::default),
@@ -104,6 +109,7 @@ impl Tally {
         self.scores.add(score, weight);
         self.spread.add(score);
         self.is_binary &= is_binary;
+        self.has_mixed_repeats |= score != 0.0 && score != 1.0;
         let weight = if *aggregation == Aggregation::WeightedMean { weight } else { 1.0 };
         self.weights = [self.weights[0] + weight, weight.mul_add(weight, self.weights[1])];
         if let Some(clusters) = &mut self.clusters {
@@ -205,10 +211,15 @@ impl Tally {
         };
         let interval = match self.clusters {
             Some(_) => t(value, stderr, units - 1, IntervalMethod::Cluster),
-            None if self.is_binary && units < MANY_SAMPLES => wilson_of_proportion(value, units as f64),
+            None if self.is_wilson(units) => wilson_of_proportion(value, units as f64),
             None => t(value, stderr, units - 1, IntervalMethod::T),
         };
         (stderr, interval.map(|interval| scale.map_or(interval, |scale| within(scale, value, interval))))
+    }
+
+    /// Whether Wilson's interval is that of the mean of so many samples.
+    fn is_wilson(&self, samples: u64) -> bool {
+        self.is_binary && (!self.has_mixed_repeats || samples < MIN_REPEATED_SAMPLES_FOR_T)
     }
 
     /// Whether nothing is known of how samples vary, as where all scores are equal: the spread between them is nothing then, and

@@ -165,20 +165,33 @@ fn an_interval_does_not_leave_the_scale_of_its_scores() {
 }
 
 #[test]
-fn the_interval_of_a_mean_is_wilson_for_few_of_0_and_1_else_that_of_t() {
-    let binary =
-        |count: usize| (0..count).map(|number| f64::from(u8::from(number % 4 > 0))).collect::<Vec<_>>();
-    let few = figure(Aggregation::Mean, &scores(&binary(296)));
-    assert_eq!(few.interval, wilson_interval(222, 296));
-    let many = figure(Aggregation::Mean, &scores(&binary(300)));
-    assert_eq!(many.interval, t_interval(0.75, many.stderr.unwrap(), 299, IntervalMethod::T));
+fn scores_of_0_and_1_have_a_wilson_interval_at_every_size() {
+    for (right, count) in [(222, 296), (299, 300), (225, 300), (1, 1_000), (4_997, 5_000)] {
+        let binary: Vec<f64> = (0..count).map(|number| f64::from(u8::from(number < right))).collect();
+        for aggregation in [Aggregation::Mean, Aggregation::PassRate] {
+            let mut records = scores(&binary);
+            for record in &mut records {
+                let card = record.metrics[0].card.as_mut().unwrap();
+                card.pass = Some(card.primary_score == Some(1.0));
+            }
+            let found = figure(aggregation, &records);
+            assert_eq!(found.interval, wilson_interval(right, count), "{right} of {count}");
+        }
+    }
     let graded = figure(Aggregation::Mean, &scores(&[0.0, 1.0, 0.5]));
     assert_eq!(graded.interval, t_interval(0.5, graded.stderr.unwrap(), 2, IntervalMethod::T));
+}
 
-    let mut rare = vec![0.0; 1_000];
-    rare[0] = 1.0;
-    let rare = figure(Aggregation::Mean, &scores(&rare)).interval.unwrap();
-    assert_eq!((rare.low, rare.method), (0.0, IntervalMethod::T));
+/// With 299 of 300 right an interval by Student's t is 0.9901 to 1.0, narrower at its lower end than that of 298 of 299.
+#[test]
+fn one_more_right_answer_does_not_halve_the_interval() {
+    let width = |count: u64| {
+        let binary: Vec<f64> = (0..count).map(|number| f64::from(u8::from(number > 0))).collect();
+        let interval = figure(Aggregation::Mean, &scores(&binary)).interval.unwrap();
+        interval.high - interval.low
+    };
+    let (before, after) = (width(299), width(300));
+    assert!(before * 0.99 < after && after < before, "{before} {after}");
 }
 
 #[test]

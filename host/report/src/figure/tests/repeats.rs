@@ -26,6 +26,24 @@ fn repeats_are_averaged_before_a_sample_counts() {
 }
 
 #[test]
+fn repeats_that_disagree_leave_the_interval_of_a_mean_from_300_samples_on() {
+    let of = |samples: usize, pair: [f64; 2]| {
+        let agreeing = [1.0, 1.0, 0.0, 0.0].repeat(samples / 2 - 1);
+        let records = scores(&[agreeing, pair.to_vec(), vec![1.0, 1.0]].concat());
+        of_task(&repeated(2), Aggregation::Mean, &records).interval.unwrap().method
+    };
+    let [apart, alike] = [[1.0, 0.0], [0.0, 0.0]];
+    for (samples, pair, expected) in [
+        (298, apart, IntervalMethod::Wilson),
+        (300, apart, IntervalMethod::T),
+        // Each sample scored 0 or 1, as a single answer would.
+        (300, alike, IntervalMethod::Wilson),
+    ] {
+        assert_eq!(of(samples, pair), expected, "{samples} {pair:?}");
+    }
+}
+
+#[test]
 fn sub_scores_and_weights_are_averaged_alike() {
     let record = |index, weight: f64, f1: Option<f64>| {
         with_card(index, |card| {
