@@ -5,9 +5,9 @@ use super::gating::{self, GateDecision};
 use super::identity::{self, Difference, IdentityPart};
 use super::noninferiority::ScoreUnits;
 use super::paired_scores::PairedScores;
-use super::pairing::{Column, Measure, PairedTask};
+use super::pairing::{Column, PairedTask};
 use super::permutations::{MAX_PERMUTATIONS, Permutations};
-use super::plan::{CompareError, ComparePlan, TaskPlan};
+use super::plan::{CompareError, ComparePlan, PlannedMeasure, TaskPlan};
 use super::result::{ComparedRun, Comparison, MetricComparison, Overall, SliceDrift, TestNote};
 use super::sign_flip::{SignFlipTest, sign_flip_tests};
 use super::source::ComparedSource;
@@ -75,19 +75,14 @@ pub fn compare(
     let mut tests = Tests::default();
     let mut examined = Vec::new();
     for ((task, grouping), planned) in paired.iter().zip(&plan.tasks) {
-        for (position, (measure, column)) in task.measures.iter().zip(&task.columns).enumerate() {
-            if let Some(planned) = planned.measures.get(position) {
-                let alpha = planned.gate.map(|limits| limits.alpha);
-                let wanted = permutations.of(alpha);
-                let found =
-                    examine(task, measure, column, grouping, wanted, options.permutations, &mut tests);
-                if let (Some(alpha), true) =
-                    (alpha, wanted > MAX_PERMUTATIONS && !tests.is_exact(&found.test))
-                {
-                    return Err(permutations.too_small(alpha, &planned.measure));
-                }
-                examined.push((found, planned));
+        for (column, planned) in task.columns.iter().zip(&planned.measures) {
+            let alpha = planned.gate.map(|limits| limits.alpha);
+            let wanted = permutations.of(alpha);
+            let found = examine(task, planned, column, grouping, wanted, options.permutations, &mut tests);
+            if let (Some(alpha), true) = (alpha, wanted > MAX_PERMUTATIONS && !tests.is_exact(&found.test)) {
+                return Err(permutations.too_small(alpha, &planned.measure));
             }
+            examined.push((found, planned));
         }
     }
     let same_run = is_same_run(base, new);
@@ -109,7 +104,7 @@ pub fn compare(
         .iter()
         .filter_map(|(task, grouping)| warnings::of_clusters(base, new, &task.task_id, grouping))
         .collect();
-    warnings.extend(warnings::of_margins(&plan, &metrics, &judged));
+    warnings.extend(warnings::of_scales(&plan, &metrics, &judged));
     let refusal = gating::refusal(base, new, &plan, &tasks, &differences);
     gating::judge(&mut metrics, &judged, refusal.as_ref());
     let gates = metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict);
@@ -231,7 +226,7 @@ struct ExaminedMetric {
 
 fn examine(
     task: &PairedTask,
-    measure: &Measure,
+    PlannedMeasure { measure, scale, .. }: &PlannedMeasure,
     column: &Column,
     grouping: &Slicing,
     permutations: u32,
@@ -246,7 +241,7 @@ fn examine(
             scores.add(measure, base, new, cluster(number));
         }
     };
-    let mut scores = PairedScores::new(grouping.is_clustered());
+    let mut scores = PairedScores::new(grouping.is_clustered(), *scale);
     task.paired().for_each(|number| add(&mut scores, number));
     let (mut slices, mut slice_tests) = (Vec::new(), Vec::new());
     if measure.sub_score.is_none() {
@@ -255,7 +250,7 @@ fn examine(
             members.sort_unstable();
             for group in members.chunk_by(|(one, _), (two, _)| one == two) {
                 let Some((slice, _)) = group.first() else { continue };
-                let mut part = PairedScores::new(grouping.is_clustered());
+                let mut part = PairedScores::new(grouping.is_clustered(), *scale);
                 let numbers = group.iter().map(|(_, number)| *number as usize);
                 numbers.filter(|number| task.is_paired(*number)).for_each(|number| add(&mut part, number));
                 let (Some((base, new, _)), Some(key)) = (part.means(), names.get(*slice as usize)) else {

@@ -5,7 +5,7 @@ use super::pairing::Measure;
 use super::result::TestNote;
 use super::sample_size::{self, ChangeRates, SampleSizeQuestion};
 use super::{mcnemar, sign_flip::SignFlipTest};
-use crate::{CompensatedSum, Interval, IntervalMethod, Z_95};
+use crate::{CompensatedSum, Interval, IntervalMethod, Scale, Z_95};
 use std::collections::BTreeMap;
 
 /// How often a loss is to be seen that is called visible, and a run to tell that is called large enough.
@@ -16,6 +16,8 @@ pub(super) const WANTED_POWER: f64 = 0.8;
 pub(super) struct PairedScores {
     base: CompensatedSum,
     new: CompensatedSum,
+    /// The least and the largest score that the metric declares.
+    scale: Option<Scale>,
     lowest: f64,
     highest: f64,
     is_binary: bool,
@@ -28,10 +30,11 @@ pub(super) struct PairedScores {
 }
 
 impl PairedScores {
-    pub(super) fn new(is_clustered: bool) -> PairedScores {
+    pub(super) fn new(is_clustered: bool, scale: Option<Scale>) -> PairedScores {
         PairedScores {
             base: CompensatedSum::default(),
             new: CompensatedSum::default(),
+            scale,
             lowest: f64::INFINITY,
             highest: f64::NEG_INFINITY,
             is_binary: true,
@@ -96,11 +99,21 @@ impl PairedScores {
         self.is_binary && self.clusters.is_none()
     }
 
+    /// The largest change that a score can make: the width of the declared scale, whether or not the scores of these runs
+    /// come near its ends. Without a scale it is what these scores show, and from 0 to 1 for scores that lie there.
+    fn reach(&self) -> f64 {
+        let (low, high) = match self.scale {
+            // A plugin may declare less than it gives.
+            Some([low, high]) => (low.min(self.lowest), high.max(self.highest)),
+            None if self.lowest >= 0.0 && self.highest <= 1.0 => (0.0, 1.0),
+            None => (self.lowest, self.highest),
+        };
+        high - low
+    }
+
     /// What is independent of each other.
     pub(super) fn units(&self) -> ScoreUnits {
-        // Most scores lie between 0 and 1, whether or not these reach the ends.
-        let is_unit = self.lowest >= 0.0 && self.highest <= 1.0;
-        let reach = if is_unit { 1.0 } else { self.highest - self.lowest };
+        let reach = self.reach();
         let (totals, sizes) = match &self.clusters {
             None => (self.gains.clone(), vec![1.0; self.gains.len()]),
             Some(clusters) => clusters.values().copied().unzip(),

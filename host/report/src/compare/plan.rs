@@ -91,8 +91,8 @@ pub(super) struct PlannedMeasure {
     pub(super) measure: Measure,
     pub(super) scorer_versions: [String; 2],
     pub(super) gate: Option<Limits>,
-    /// Whether it says what the least and the largest score are.
-    pub(super) has_scale: bool,
+    /// The least and the largest score that either run declares.
+    pub(super) scale: Option<Scale>,
 }
 
 /// What a gate asks of a measure.
@@ -191,11 +191,11 @@ impl TaskPlan<'_> {
             measure: measure.clone(),
             scorer_versions: scorer_versions.clone(),
             gate: spec.and_then(|spec| limits(spec.margin)),
-            has_scale: new.scale.or(base.scale).is_some(),
+            scale: common_scale(base.scale, new.scale),
         });
         for sub_score in spec.iter().flat_map(|spec| &spec.sub_scores) {
-            let declares = |figure: &MetricFigure| {
-                figure.sub_scores.iter().any(|one| one.name == sub_score.name && one.scale.is_some())
+            let scale_in = |figure: &MetricFigure| {
+                figure.sub_scores.iter().find(|one| one.name == sub_score.name).and_then(|one| one.scale)
             };
             self.measures.push(PlannedMeasure {
                 measure: Measure {
@@ -206,9 +206,17 @@ impl TaskPlan<'_> {
                 },
                 scorer_versions: scorer_versions.clone(),
                 gate: limits(sub_score.margin),
-                has_scale: declares(new) || declares(base),
+                scale: common_scale(scale_in(base), scale_in(new)),
             });
         }
+    }
+}
+
+/// The scale that holds those of both runs; that of one of them where the other declares none.
+fn common_scale(base: Option<Scale>, new: Option<Scale>) -> Option<Scale> {
+    match (base, new) {
+        (Some([low, high]), Some([new_low, new_high])) => Some([low.min(new_low), high.max(new_high)]),
+        (base, new) => new.or(base),
     }
 }
 

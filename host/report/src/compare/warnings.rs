@@ -63,32 +63,42 @@ pub(super) fn of_clusters(
     Some(ComparisonWarning { task_id: Some(task_id.to_owned()), what })
 }
 
-/// Margins that no score of either run is as large as, of metrics that do not say how wide their scale is.
-pub(super) fn of_margins(
+/// Gated metrics that declare no scale, where the gate has to take the range of the scores of both runs for it: the margin
+/// may be as wide as all scores, or a loss larger than any of them may be rare and not among these samples.
+pub(super) fn of_scales(
     plan: &ComparePlan<'_>,
     metrics: &[MetricComparison],
     judged: &[GateDecision],
 ) -> Vec<ComparisonWarning> {
     let measures = plan.tasks.iter().flat_map(|task| &task.measures);
-    let wide = measures.zip(metrics).zip(judged).filter_map(|((planned, metric), judged)| {
+    let warned = measures.zip(metrics).zip(judged).filter_map(|((planned, metric), judged)| {
         let margin = judged.limits?.margin;
-        let (low, high) = judged.scores.range().filter(|_| !planned.has_scale)?;
-        (margin >= (high - low).max(low.abs()).max(high.abs()) && (low, high) != (0.0, 0.0)).then(|| {
-            let sub_score = metric.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
-            let name = shortened(&format!("{}{sub_score} of {}", metric.metric_id, metric.task_id));
-            let scores = match low < high {
-                true => format!("from {} to {}", number(low), number(high)),
-                false => format!("all {}", number(low)),
-            };
-            ComparisonWarning {
-                task_id: Some(metric.task_id.clone()),
-                what: format!(
-                    "the margin {} of {name} is as wide as the scores of both runs, which are {scores}: the gate could \
-                     hardly fail; name the largest loss that you accept",
-                    number(margin)
-                ),
-            }
-        })
+        let (low, high) = judged.scores.range().filter(|_| planned.scale.is_none())?;
+        let is_wide = margin >= (high - low).max(low.abs()).max(high.abs()) && (low, high) != (0.0, 0.0);
+        let sub_score = metric.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
+        let name = shortened(&format!("{}{sub_score} of {}", metric.metric_id, metric.task_id));
+        let scores = match low < high {
+            true => format!("from {} to {}", number(low), number(high)),
+            false => format!("all {}", number(low)),
+        };
+        let what = match (is_wide, judged.scores.is_binary()) {
+            (true, _) => format!(
+                "the margin {} of {name} is as wide as the scores of both runs, which are {scores}: the gate could \
+                 hardly fail; name the largest loss that you accept",
+                number(margin)
+            ),
+            (false, false) => format!(
+                "{name} declares no scale: the gate takes {} for it, and may miss a rare loss that is larger; declare the \
+                 least and the largest score in the metric",
+                match low >= 0.0 && high <= 1.0 {
+                    true => "0 to 1".to_owned(),
+                    false => format!("the scores of both runs, which are {scores},"),
+                }
+            ),
+            // The test of scores of 0 and 1 needs no scale.
+            (false, true) => return None,
+        };
+        Some(ComparisonWarning { task_id: Some(metric.task_id.clone()), what })
     });
-    wide.collect()
+    warned.collect()
 }

@@ -50,7 +50,7 @@ fn graded_scores_that_did_not_change_are_seldom_called_a_regression() {
     let mut random = SplitMix64::new(12);
     let mut called = 0;
     for gate in 0..u64::from(GATES) {
-        let mut scores = PairedScores::new(false);
+        let mut scores = PairedScores::new(false, None);
         for _ in 0..60 {
             // Skewed, and the same in both runs.
             let (base, new) = (uniform(&mut random).powi(4), uniform(&mut random).powi(4));
@@ -135,7 +135,7 @@ fn normal(random: &mut SplitMix64) -> f64 {
 
 /// Scores of which the new ones are by so much better.
 fn paired(gains: impl Iterator<Item = f64>) -> PairedScores {
-    let mut scores = PairedScores::new(false);
+    let mut scores = PairedScores::new(false, None);
     gains.for_each(|gain| scores.add(&measure(), 0.5, 0.5 + gain, 0));
     scores
 }

@@ -194,7 +194,7 @@ fn adjustments_are_those_of_the_library() {
 fn interval_of(clusters: &[Vec<f64>]) -> Option<Interval> {
     let measure =
         Measure { metric_id: "m".to_owned(), sub_score: None, is_pass: false, higher_is_better: true };
-    let mut scores = PairedScores::new(true);
+    let mut scores = PairedScores::new(true, None);
     for (number, cluster) in (0..).zip(clusters) {
         cluster.iter().for_each(|difference| scores.add(&measure, 0.5, 0.5 + difference, number));
     }
@@ -250,4 +250,25 @@ fn figures_do_not_depend_on_the_number_of_threads() {
         assert_eq!(sign_flip_tests(&tests, threads), one, "{threads} threads");
     }
     assert!(one.iter().any(|result| result.worse != one[0].worse), "signs differ from test to test");
+}
+
+#[test]
+fn a_loss_reaches_over_the_declared_scale() {
+    let reach = |scale: Option<[f64; 2]>, scores: [f64; 2]| {
+        let measure =
+            Measure { metric_id: "m".to_owned(), sub_score: None, is_pass: false, higher_is_better: true };
+        let mut paired = PairedScores::new(false, scale);
+        paired.add(&measure, scores[0], scores[1], 0);
+        paired.units().reach
+    };
+    for (scale, scores, expected) in [
+        (Some([-1.0, 1.0]), [0.25, 0.75], 2.0),
+        (Some([0.0, 2.0]), [0.25, 0.75], 2.0),
+        (Some([0.0, 10.0]), [7.0, 8.0], 10.0),
+        (Some([0.0, 0.5]), [0.25, 0.75], 0.75),
+        (None, [0.25, 0.75], 1.0),
+        (None, [7.0, 8.5], 1.5),
+    ] {
+        assert_eq!(reach(scale, scores), expected, "{scale:?} {scores:?}");
+    }
 }

@@ -38,6 +38,32 @@ fn graded_scores_are_judged_by_sign_flips() {
     }
 }
 
+/// Scores of 7 and 8 on a scale to 10: of a hundred equal ones, one in a hundred may yet fall to 0.
+#[test]
+fn the_reach_of_a_loss_is_that_of_the_declared_scale() {
+    let sevens_and_eights: Vec<f64> = (0..100).map(|number| f64::from(7 + number % 2)).collect();
+    let run = |scale: Option<[f64; 2]>| {
+        let mut run = Run::of(&sevens_and_eights);
+        run.tasks[0].metrics[0].scales = scale.map(|scale| ("score".to_owned(), scale)).into_iter().collect();
+        run
+    };
+    let warned = "m of t declares no scale: the gate takes the scores of both runs, which are from 7 to 8, for it, and may \
+                  miss a rare loss that is larger; declare the least and the largest score in the metric";
+    let ten = Some([0.0, 10.0]);
+    for (base, new, verdict, warnings) in [
+        (ten, ten, Verdict::Inconclusive, vec![]),
+        // The scale of one run is that of both.
+        (ten, None, Verdict::Inconclusive, vec![]),
+        (Some([7.0, 8.0]), ten, Verdict::Inconclusive, vec![]),
+        (Some([7.0, 8.0]), Some([7.0, 8.0]), Verdict::Pass, vec![]),
+        (None, None, Verdict::Pass, vec![warned]),
+    ] {
+        let found = compared(run(base), run(new), gate(0.075));
+        assert_eq!(found.verdict, Some(verdict), "{base:?} {new:?}: {}", reason(&found));
+        assert_eq!(found.warned().collect::<Vec<_>>(), warnings, "{base:?} {new:?}");
+    }
+}
+
 #[test]
 fn where_less_is_better_more_is_a_regression() {
     let run = |wrong: usize| {

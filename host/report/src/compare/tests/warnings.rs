@@ -20,6 +20,7 @@ fn clustered(by: Option<&str>) -> Run {
         record.sample = json!({"metadata": {"text": record.index / 10, "other": record.index / 20}});
     }
     run.tasks[0].cluster_by = by.map(str::to_owned);
+    run.tasks[0].metrics[0].scales = vec![("score".to_owned(), [0.0, 1.0])];
     if let Some(by) = by {
         run.identity["config"]["tasks"][0]["cluster_by"] = json!(by);
     }
@@ -106,7 +107,13 @@ fn a_margin_that_nothing_is_as_large_as_is_told_where_no_scale_is_declared() {
         let sub = SubScoreGate { name: "mae".to_owned(), margin, higher_is_better: None };
         let asked = vec![GateSpec { sub_scores: vec![sub], ..GateSpec::new("m", 0.1) }];
         let found = compared(run(scale, values), run(scale, values), asked);
-        assert_eq!(!whats(&found).is_empty(), is_told, "{values:?} {margin}: {:?}", whats(&found));
+        let is_wide = whats(&found).iter().any(|what| what.contains("is as wide as the scores"));
+        assert_eq!(is_wide, is_told, "{values:?} {margin}: {:?}", whats(&found));
+        // A margin below all scores rests on them where no scale is declared.
+        let is_unscaled =
+            whats(&found).iter().any(|what| what.starts_with("m · mae of t declares no scale: "));
+        let is_graded = !values.iter().all(|value| *value == 0.0 || *value == 1.0);
+        assert_eq!(is_unscaled, scale.is_none() && is_graded && !is_told, "{values:?} {margin}");
         if is_told {
             let what = whats(&found)[0];
             assert!(
