@@ -134,6 +134,9 @@ fn what_a_component_measures_is_what_the_run_itself_measures() {
         .collect();
     assert_eq!(found["loglikelihood"][1], json!(scores));
     assert_eq!(found["loglikelihood_all"], found["loglikelihood"]);
+    let steps = "{step: inference, request: loglikelihood, continuation_prefix: ' '}";
+    let own = own_run(&workspace, "prefix", &row, "loglikelihood_accuracy", steps);
+    assert_eq!(own["continuations"][0]["byte_count"], "Paris".len(), "the prefix is not counted");
 
     let row = json!({"id": "a", "question": question, "answer": "Lima"});
     let own = own_run(&workspace, "near", &row, "semantic_similarity", "{step: inference}, {step: embed}");

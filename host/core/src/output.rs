@@ -41,7 +41,7 @@ pub struct ContinuationScore {
     pub logprob: f64,
     /// Number of tokens.
     pub token_count: u32,
-    /// Number of bytes of the text, which normalises the sum.
+    /// Number of UTF-8 bytes of the option's text, without the `continuation_prefix`; it normalises the sum.
     pub byte_count: u32,
     /// Whether greedy decoding would have produced it.
     pub is_greedy: bool,
@@ -85,7 +85,7 @@ pub const TIMING_KEYS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
 pub struct ModelOutput {
     /// The final text; for a choice by log-likelihood the id of the most likely option.
     pub answer: String,
-    /// For a choice by log-likelihood: the id of the option that is most likely per byte.
+    /// For a choice by log-likelihood: the id of the option that is most likely per byte of its text.
     pub answer_normalized: Option<String>,
     /// Why the model stopped.
     pub finish_reason: FinishReason,

@@ -5,7 +5,9 @@ use crate::request_slots::{RequestLimits, RequestSlot, SampleSlot};
 use crate::support_role::{self, SupportFailure, SupportRole, SupportStepsResult};
 use crate::task_state::TaskState;
 use crate::tool_loop::ToolLoop;
-use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, with_slot};
+use gage_backend::{
+    Backend, BackendError, LoglikelihoodOutput, RequestTiming, RollingOutput, cancellable, with_slot,
+};
 use gage_core::{
     FinishReason, ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage, redact,
     redact_value,
@@ -226,7 +228,8 @@ impl InferenceStep {
     ) -> Option<Box<SampleResult>> {
         let (active, planned) = (&self.task, &self.task.planned);
         // Its place is free when it is known what it took, so that nobody begins behind a budget.
-        let sent = with_slot(Arc::clone(&place) as _, send(self.backend.as_ref(), request));
+        let prefix = &planned.spec.steps.inference.continuation_prefix;
+        let sent = with_slot(Arc::clone(&place) as _, send(self.backend.as_ref(), request, prefix));
         let answer = cancellable(sent, active.stop.cancelled(), active.stop.aborted()).await;
         let backend_id = &planned.role.backend_id;
         match answer? {
@@ -321,7 +324,11 @@ impl SampleResult {
     }
 }
 
-async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, RequestTiming), BackendError> {
+async fn send(
+    backend: &dyn Backend,
+    request: Request,
+    continuation_prefix: &str,
+) -> Result<(ModelOutput, RequestTiming), BackendError> {
     match request {
         Request::Generate(request) => {
             let reply = backend.generate(request).await?;
@@ -329,7 +336,7 @@ async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, R
         }
         Request::Loglikelihood(request) => {
             let reply = backend.loglikelihood(request).await?;
-            Ok((ModelOutput::chosen(reply.output.scores, reply.output.usage), reply.timing))
+            Ok((chosen_option(reply.output, continuation_prefix), reply.timing))
         }
         Request::Rolling(request) => {
             let word_count = gage_core::word_count(&request.text);
@@ -340,6 +347,17 @@ async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, R
             Ok((ModelOutput::of_text(score, Some(usage)), reply.timing))
         }
     }
+}
+
+/// The choice among the options. The backend counted the bytes of prefix and option; those of the prefix say
+/// nothing about the option's length and are taken off.
+fn chosen_option(output: LoglikelihoodOutput, continuation_prefix: &str) -> ModelOutput {
+    let LoglikelihoodOutput { mut scores, usage } = output;
+    let prefix_bytes = u32::try_from(continuation_prefix.len()).unwrap_or(u32::MAX);
+    for score in &mut scores {
+        score.byte_count = score.byte_count.saturating_sub(prefix_bytes);
+    }
+    ModelOutput::chosen(scores, usage)
 }
 
 /// How a sample ends by what the model said, unless the task says that such ends are scored.
@@ -367,7 +385,29 @@ pub(crate) fn milliseconds(duration: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_core::ContinuationScore;
     use serde_json::json;
+
+    #[test]
+    fn byte_counts_leave_out_the_continuation_prefix() {
+        let option = |(text, logprob): (&str, f64)| ContinuationScore {
+            id: text.to_owned(),
+            logprob,
+            token_count: 1,
+            byte_count: u32::try_from(format!(" {text}").len()).unwrap_or_default(),
+            is_greedy: false,
+        };
+        let options =
+            [("fruit", -22.24), ("vegetable", -13.66), ("tree", -13.83), ("instrument", -15.12)].map(option);
+        let output = LoglikelihoodOutput { scores: options.to_vec(), usage: None };
+        let with_prefix = chosen_option(output.clone(), " ");
+        let bytes: Vec<u32> = with_prefix.continuations.iter().map(|score| score.byte_count).collect();
+        assert_eq!(bytes, [5, 9, 4, 10]);
+        assert_eq!(with_prefix.answer, "vegetable");
+        assert_eq!(with_prefix.answer_normalized.as_deref(), Some("instrument"));
+        // A blank that belongs to the text itself counts.
+        assert_eq!(chosen_option(output, "").answer_normalized.as_deref(), Some("vegetable"));
+    }
 
     #[test]
     fn an_answer_without_text_is_empty_unless_it_calls_tools() {

@@ -20,11 +20,13 @@ const REFERENCES: usize = 3;
 ///
 /// Each of several references of the Sample is right, and so is each option of a label that is a list.
 ///
-/// Sub-scores: `acc_norm`, the same per UTF-8 byte of the option's text; `probability`, that of the right
-/// options among all (softmax of the sums); `margin`, the sum of the best right option less that of
-/// the best wrong one, in nats, absent where there is no wrong one. Of options that are equally likely
-/// the first wins, as in the answer that the host records. `acc` and `acc_norm` are the figures of that
-/// name of EleutherAI's lm-evaluation-harness, but for bytes in place of characters.
+/// Sub-scores:
+/// - `acc_norm`: the same per UTF-8 byte of the option's text; a `continuation_prefix` is not counted;
+/// - `probability`: that of the right options among all (softmax of the sums);
+/// - `margin`: the sum of the best right option less that of the best wrong one, in nats; absent if there is no wrong one.
+///
+/// If options are equally likely, the first wins, as in the answer that the host records. `acc` and `acc_norm` are the
+/// figures of that name of EleutherAI's lm-evaluation-harness, but for bytes in place of characters.
 ///
 /// Without scores of continuations, or where none of them belongs to the reference, there is no
 /// score: nothing was measured.
@@ -36,7 +38,7 @@ impl Metric for LoglikelihoodAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Whether the right option is the most likely continuation")
+        let spec = MetricSpec::new("3", "Whether the right option is the most likely continuation")
             .value_name("acc")
             .sub_score("acc_norm", true)
             .sub_score("probability", true)
