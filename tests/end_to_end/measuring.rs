@@ -47,7 +47,6 @@ const ENOUGH: &str = "max_calls: 1000, max_tokens: 100000";
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
     workspace.write("measuring.wasm", gage_test_guests::MEASURING_BACKEND);
-    workspace.write("earlier.wasm", gage_test_guests::EARLIER_BACKEND);
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace
 }
@@ -227,46 +226,4 @@ fn what_a_model_is_not_made_for_no_component_gets_from_it() {
     assert!(encoder["embed"][0].is_array(), "{encoder}");
     assert_eq!(reranker["embed"]["error"], "unsupported", "{reranker}");
     assert_eq!(reranker["embed_all"][0]["error"], "unsupported", "{reranker}");
-}
-
-#[test]
-fn a_component_of_the_contract_before_runs_beside_one_of_this() {
-    let workspace = workspace();
-    workspace.write("rows.jsonl", rows(6));
-    workspace.write("suite.yaml", suite("earlier", SCRIPTED, ENOUGH, &json!({})));
-    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
-    assert!(workspace.samples("r").iter().all(|sample| sample["model_output"]["answer"] == "yes"));
-    let manifest = workspace.json("r", "manifest.json").to_string();
-    assert!(
-        manifest.contains(r#""wit_version":"0.1.0""#),
-        "what it was built against is recorded: {manifest}"
-    );
-    assert!(manifest.contains(r#""wit_version":"0.1.1""#), "{manifest}");
-
-    let options = json!([{"id": "A", "content": "yes"}, {"id": "B", "content": "no"}]);
-    let row = json!({"id": "a", "question": "?", "choices": ["yes", "no"], "answer": 0, "options": options});
-    workspace.write("rows.jsonl", row.to_string() + "\n");
-    let text = suite("earlier", SCRIPTED, ENOUGH, &json!({}))
-        .replace(
-            "{path: rows.jsonl}",
-            "{path: rows.jsonl, preprocess: multi_choice, preprocess_kwargs: {style: question_only}}",
-        )
-        .replace("{step: inference}", "{step: inference, request: loglikelihood}")
-        .replace("[exact_match]", "[multi_choice_accuracy]");
-    workspace.write("suite.yaml", text);
-    workspace.run(&["run", "suite.yaml", "--run-id", "scores"]).expect_code(0);
-    assert_eq!(workspace.samples("scores")[0]["model_output"]["continuations"][0]["logprob"], -0.5);
-
-    workspace.write(
-        "suite.yaml",
-        suite("earlier", SCRIPTED, ENOUGH, &json!({})).replace("    grants: ", "    # "),
-    );
-    let refused = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
-    assert!(
-        refused.stderr.contains("it imports gage:plugin/llm@0.1.0, which the suite does not grant"),
-        "{}",
-        refused.stderr
-    );
-    let shown = workspace.run(&["plugin", "inspect", "earlier.wasm", "--static"]).expect_code(0);
-    assert!(shown.stdout.contains("gage:plugin@0.1.0"), "{}", shown.stdout);
 }

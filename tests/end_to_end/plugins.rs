@@ -33,7 +33,7 @@ fn shown(workspace: &Workspace, ended: &CommandOutput) -> String {
 /// A component that was built against another version of the contract.
 fn of_version(version: &str) -> Vec<u8> {
     let mut bytes = gage_test_guests::BARE_WORD_RECALL.to_vec();
-    let (ours, other) = (b"@0.1.1", format!("@{version}"));
+    let (ours, other) = (b"@0.1.0", format!("@{version}"));
     assert_eq!(ours.len(), other.len());
     for place in 0..bytes.len() - ours.len() {
         if &bytes[place..place + ours.len()] == ours {

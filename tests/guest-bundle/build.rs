@@ -13,7 +13,6 @@ fn main() {
         &guests,
         &[
             "gage-guest-asking-backend",
-            "gage-guest-earlier-backend",
             "gage-guest-hostile",
             "gage-guest-measuring-backend",
             "gage-guest-media-backend",

@@ -152,15 +152,15 @@ mod tests {
             content
         };
         section(7, vec![1, 0x42, 0]);
-        let names = imports.iter().map(|import| format!("gage:plugin/{import}@0.1.1"));
-        for import in names.chain(["gage:plugin/log@0.1.1".to_owned()]) {
+        let names = imports.iter().map(|import| format!("gage:plugin/{import}@0.1.0"));
+        for import in names.chain(["gage:plugin/log@0.1.0".to_owned()]) {
             let mut content = vec![1];
             content.extend(name(&import));
             content.extend([5, 0]);
             section(10, content);
         }
         let mut content = vec![1];
-        content.extend(name(&format!("gage:plugin/{export}@0.1.1")));
+        content.extend(name(&format!("gage:plugin/{export}@0.1.0")));
         content.extend([5, 0, 0]);
         section(11, content);
         bytes

@@ -6,11 +6,7 @@ use gage_core::Digest;
 use wasmparser::{Encoding, Parser, Payload};
 
 /// The version of `gage:plugin` that this host speaks.
-pub const WIT_VERSION: &str = "0.1.1";
-
-/// Earlier versions whose components it takes as well: they declare nothing that the one above has not in the
-/// same words, and the linker finds what is imported or exported by the versions that are compatible with it.
-pub const WIT_EARLIER: [&str; 1] = ["0.1.0"];
+pub const WIT_VERSION: &str = "0.1.0";
 
 /// Most levels of components within components: real ones have a few, and the compiler takes time and
 /// memory that grow with their square.
@@ -58,15 +54,10 @@ impl ComponentSummary {
     }
 }
 
-/// Whether this host takes components of a version of `gage:plugin`.
-fn is_taken(version: &str) -> bool {
-    version == WIT_VERSION || WIT_EARLIER.contains(&version)
-}
-
-/// The name of an interface of `gage:plugin` in a version that is taken.
+/// The name of an interface of `gage:plugin` in the version that this host speaks.
 fn own(import: &str) -> Option<&str> {
     let (name, version) = import.strip_prefix("gage:plugin/")?.split_once('@')?;
-    is_taken(version).then_some(name)
+    (version == WIT_VERSION).then_some(name)
 }
 
 /// What is wrong with a component, and what to do about it.
@@ -149,7 +140,7 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
         return Ok(());
     }
     if let Some((name, version)) = import.strip_prefix("gage:plugin/").and_then(|rest| rest.split_once('@'))
-        && !is_taken(version)
+        && version != WIT_VERSION
     {
         return Err(other_version(&format!("imports gage:plugin/{name}"), version));
     }
@@ -164,10 +155,7 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
 
 fn other_version(what: &str, version: &str) -> Refusal {
     Refusal::with_help(
-        format!(
-            "it {what} of version {version}; this host speaks gage:plugin@{WIT_VERSION} and takes components of {}",
-            WIT_EARLIER.join(", ")
-        ),
+        format!("it {what} of version {version}; this host speaks gage:plugin@{WIT_VERSION}"),
         format!("build it against gage:plugin@{WIT_VERSION}, or use the gage-host that speaks {version}"),
     )
 }
@@ -232,7 +220,7 @@ fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {
         found.extend(exports.iter().filter_map(|export| Some((world, export.strip_prefix(&prefix)?))));
     }
     match found.as_slice() {
-        [(world, version)] if is_taken(version) => Ok((*world, (*version).to_owned())),
+        [(world, version)] if *version == WIT_VERSION => Ok((*world, (*version).to_owned())),
         [(world, version)] => {
             Err(other_version(&format!("exports gage:plugin/{}", world.interface()), version))
         }

@@ -44,7 +44,7 @@ pub use component_members::{
 };
 pub use host::{HostOptions, PluginHost};
 pub use inputs::Input;
-pub use inspect::{ComponentSummary, WIT_EARLIER, WIT_VERSION};
+pub use inspect::{ComponentSummary, WIT_VERSION};
 pub use kinds::aggregator::{
     Aggregator, AggregatorComponent, AggregatorFigure, AggregatorKind, AggregatorRow, AggregatorState,
 };

@@ -1,7 +1,7 @@
 // What surrounds the code of a built plugin: a console that writes to the host's log, and in place of chance and clocks,
 // which a component does not have, something that is always the same.
 
-import { emit } from "gage:plugin/log@0.1.1";
+import { emit } from "gage:plugin/log@0.1.0";
 
 // While a component is built its code runs once without a host; lines of that time are dropped.
 let hasHost = false;

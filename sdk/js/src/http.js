@@ -1,6 +1,6 @@
 // Requests to the hosts that were granted.
 
-import { send as hostSend, sendAll as hostSendAll } from "gage:plugin/http@0.1.1";
+import { send as hostSend, sendAll as hostSendAll } from "gage:plugin/http@0.1.0";
 import { PluginError, callHost, resultFromHost } from "./error.js";
 import * as shape from "./shape.js";
 

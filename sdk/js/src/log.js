@@ -1,6 +1,6 @@
 // Log lines.
 
-import { emit } from "gage:plugin/log@0.1.1";
+import { emit } from "gage:plugin/log@0.1.0";
 
 export const debug = (message) => emit("debug", String(message));
 export const info = (message) => emit("info", String(message));

@@ -13,10 +13,6 @@ pub const MEDIA_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-
 /// A backend that asks servers as its messages say.
 pub const ASKING_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-asking-backend.wasm"));
 
-/// A backend that was built against version 0.1.0 of the contract.
-pub const EARLIER_BACKEND: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-earlier-backend.wasm"));
-
 /// A backend that measures texts by a role in every way.
 pub const MEASURING_BACKEND: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-measuring-backend.wasm"));

@@ -131,7 +131,7 @@ mod tests {
         write_contract(&project, &copy).unwrap();
         assert_eq!(
             fs::read_to_string(copy.join("build.wit")).unwrap(),
-            "package gage:plugin@0.1.1;\n\nworld built {\n  import log;\n  import media;\n  export answer-extractor;\n}\n"
+            "package gage:plugin@0.1.0;\n\nworld built {\n  import log;\n  import media;\n  export answer-extractor;\n}\n"
         );
         assert!(copy.join("types.wit").exists() && !copy.join("README.md").exists());
     }
