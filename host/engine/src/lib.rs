@@ -61,6 +61,6 @@ pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
 pub use progress::{FinishedSample, NoProgress, Progress};
-pub use rescoring::{RescoreError, rescore};
-pub use run::{RunError, RunOptions, RunReport, TaskReport, run};
+pub use rescoring::{RescoreContext, RescoreError, rescore};
+pub use run::{RunContext, RunError, RunOptions, RunReport, TaskReport, run};
 pub use session::Session;

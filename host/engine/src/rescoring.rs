@@ -44,25 +44,38 @@ pub enum RescoreError {
     Panicked(&'static str),
 }
 
+/// The parts of a run that scores the answers of another.
+#[derive(Clone, Copy)]
+pub struct RescoreContext<'r> {
+    /// The run whose answers are scored.
+    pub parent: &'r RunReader,
+    /// The suite that scores, as it may be written down.
+    pub config: &'r Value,
+    /// The digests of what `config` is without.
+    pub withheld: &'r Value,
+    /// What scores the answers of each task.
+    pub tasks: &'r [Scoring],
+    /// The folder of all runs.
+    pub root: &'r Path,
+    /// The name of the new run, and of its folder.
+    pub run_id: &'r str,
+    /// The version of the program, for the manifest.
+    pub host_version: &'r str,
+    /// Threads that score.
+    pub workers: usize,
+    /// Who shows how the run goes on.
+    pub progress: &'r dyn Progress,
+    /// Ends the run.
+    pub stop: &'r CancelToken,
+}
+
 /// Scores the answers of a run into a new folder, which names the run that they are from. Answers that
-/// never came, or were not to be scored, are taken over as they are. `config` is the suite that scores as it may be written
-/// down, and `withheld` holds the digests of what it is without.
+/// never came, or were not to be scored, are taken over as they are.
 ///
 /// # Errors
 /// When a folder cannot be read or written, and when a task is not one of the run's.
-#[expect(clippy::too_many_arguments, reason = "the parts of a run, each once")]
-pub fn rescore(
-    parent: &RunReader,
-    config: &Value,
-    withheld: &Value,
-    tasks: &[Scoring],
-    root: &Path,
-    run_id: &str,
-    host_version: &str,
-    workers: usize,
-    progress: &dyn Progress,
-    stop: &CancelToken,
-) -> Result<RunReport, RescoreError> {
+pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> {
+    let RescoreContext { parent, tasks, root, run_id, progress, stop, .. } = *context;
     let index = parent.journal()?;
     let known = index.task_ids();
     let is_known = |task: &&Scoring| known.contains(&task.task_id.as_str());
@@ -76,16 +89,16 @@ pub fn rescore(
     let mut plugins = before["plugins"].as_object().cloned().unwrap_or_default();
     tasks.iter().for_each(|task| identity::of_scoring(&mut plugins, task));
     let mut identity = json!({
-        "config": config,
+        "config": context.config,
         "host": identity::host(),
         "datasets": before["datasets"],
         "plugins": plugins,
         "prompts": before["prompts"],
         "backends": before["backends"],
     });
-    identity::put_withheld(&mut identity, withheld.clone());
+    identity::put_withheld(&mut identity, context.withheld.clone());
     let folder = RunFolder::create(root, run_id)?;
-    let mut manifest = Manifest::new(run_id, host_version, identity);
+    let mut manifest = Manifest::new(run_id, context.host_version, identity);
     manifest.parent_run = Some(parent.manifest().run_id.clone());
     manifest.prompt_versions =
         tasks.iter().map(|task| (task.task_id.clone(), task.prompt_version.clone())).collect();
@@ -94,7 +107,7 @@ pub fn rescore(
     let mut reports = Vec::with_capacity(tasks.len());
     for task in tasks {
         progress.task_started(&task.task_id, Some(judged(&index, task)), 0, task.means().first().copied());
-        let (counts, evaluation) = rescore_task(&index, task, &mut writer, workers.max(1), progress, stop)?;
+        let (counts, evaluation) = rescore_task(context, &index, task, &mut writer)?;
         progress.task_finished(&task.task_id);
         // Where it is stopped itself; what the run lacks whose answers these are is known to that run.
         let planned = Some(index.samples(&task.task_id).count() as u64);
@@ -130,13 +143,13 @@ struct RescoreReport {
 }
 
 fn rescore_task(
+    context: &RescoreContext<'_>,
     index: &JournalIndex,
     task: &Scoring,
     writer: &mut JournalWriter,
-    workers: usize,
-    progress: &dyn Progress,
-    stop: &CancelToken,
 ) -> Result<(OutcomeCounts, Duration), RescoreError> {
+    let RescoreContext { progress, stop, .. } = *context;
+    let workers = context.workers.max(1);
     let (batch_sender, batches) = sync_channel::<RescoreBatch>(workers * BATCHES_WAITING);
     let (scored_sender, scored) = sync_channel::<RescoreReport>(workers * BATCHES_WAITING);
     let batches = Arc::new(Mutex::new(batches));

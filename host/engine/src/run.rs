@@ -188,25 +188,38 @@ pub struct RunReport {
     pub spent: RunUsage,
 }
 
+/// The parts of a run.
+#[derive(Clone, Copy)]
+pub struct RunContext<'r> {
+    /// What is run.
+    pub plan: &'r Plan,
+    /// The datasets of the plan.
+    pub datasets: &'r Datasets,
+    /// The models of the plan, loaded.
+    pub session: &'r Session,
+    /// The folder of all runs.
+    pub root: &'r Path,
+    /// The name of the run, and of its folder.
+    pub run_id: &'r str,
+    /// Settings that do not change what comes of the run.
+    pub options: &'r RunOptions,
+    /// Who shows how the run goes on.
+    pub progress: &'r Arc<dyn Progress>,
+    /// Ends the run.
+    pub stop: &'r CancelToken,
+    /// The runtime that requests run on.
+    pub runtime: &'r Handle,
+}
+
 /// Runs every task of a plan, in order, as many at the same time as are allowed. What is recorded stays
 /// recorded whatever happens. Must not be called from within the async runtime: this thread waits.
 ///
 /// # Errors
 /// When the folder cannot be used, the data has changed, or the run to resume is another.
-#[expect(clippy::too_many_arguments, reason = "the parts of a run, each once")]
-pub fn run(
-    plan: &Plan,
-    datasets: &Datasets,
-    session: &Session,
-    root: &Path,
-    run_id: &str,
-    options: &RunOptions,
-    progress: &Arc<dyn Progress>,
-    stop: &CancelToken,
-    runtime: &Handle,
-) -> Result<RunReport, RunError> {
+pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
+    let RunContext { plan, datasets, session, options, run_id, stop, .. } = *context;
     let identity = identity::of(plan, datasets, session);
-    let (folder, mut manifest) = open_folder(root, run_id, options, plan, identity)?;
+    let (folder, mut manifest) = open_folder(context, identity)?;
     let was_complete = manifest.status == RunStatus::Complete;
     let OpenedJournal { mut writer, index, dropped_bytes, set_aside } = JournalWriter::open(&folder)?;
     check_most(plan, options, &index)?;
@@ -215,7 +228,27 @@ pub fn run(
         manifest.reopen();
         manifest.write(&folder)?;
     }
-    if let Some(QuarantinedTail { journal, path, lines, bytes }) = &set_aside {
+    report_repairs(dropped_bytes, set_aside.as_ref());
+    let index = Arc::new(index);
+    let events = Events::begin(&folder, &options.observability)?;
+    events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
+    let spending = Arc::new(BudgetTracker::new(plan));
+    // A complete run has nothing left to spend on; it only writes its reports again.
+    let of_earlier = if was_complete { CancelToken::default() } else { stop.clone() };
+    spending.add_recorded_usage(plan, &manifest, &index, &of_earlier)?;
+    spending.watch_time(stop, context.runtime);
+    let tasks = plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &spending)));
+    let tasks: Vec<Arc<TaskState>> = tasks.collect();
+    let reports = TaskScheduler::new(context, &index, &events).run_tasks(&tasks, &mut writer)?;
+    let stopped = ending(stop, &reports).map(|reason| spending.with_final_usage(reason));
+    manifest.unrecorded_usage = spending.unrecorded_usage();
+    emit_end(events, run_id, stopped.as_ref());
+    Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: spending.usage() })
+}
+
+/// Logs what opening the journal has repaired.
+fn report_repairs(dropped_bytes: u64, set_aside: Option<&QuarantinedTail>) {
+    if let Some(QuarantinedTail { journal, path, lines, bytes }) = set_aside {
         let (journal, path) = (journal.display(), path.display());
         tracing::warn!(
             "behind the records of {journal} stood what is no record of this run ({bytes} bytes, line ends: {lines}); it lies in {path} \
@@ -224,22 +257,11 @@ pub fn run(
     } else if dropped_bytes > 0 {
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
     }
-    let index = Arc::new(index);
-    let events = Events::begin(&folder, &options.observability)?;
-    events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
-    let spending = Arc::new(BudgetTracker::new(plan));
-    // What is complete has nothing left to spend on; it only writes its reports anew.
-    let of_earlier = if was_complete { CancelToken::default() } else { stop.clone() };
-    spending.add_recorded_usage(plan, &manifest, &index, &of_earlier)?;
-    spending.watch_time(stop, runtime);
-    let tasks = plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &spending)));
-    let tasks: Vec<Arc<TaskState>> = tasks.collect();
-    let running =
-        TaskScheduler::new(plan, datasets, session, options, &index, progress, &events, stop, runtime);
-    let reports = running.run_tasks(&tasks, &mut writer)?;
-    let stopped = ending(stop, &reports).map(|reason| spending.with_final_usage(reason));
-    manifest.unrecorded_usage = spending.unrecorded_usage();
-    let payload = match &stopped {
+}
+
+/// Reports the end of the run to its observers.
+fn emit_end(events: Events, run_id: &str, stopped: Option<&StopReason>) {
+    let payload = match stopped {
         None => json!({"run_id": run_id}),
         Some(reason) => json!({"run_id": run_id, "reason": described(reason)}),
     };
@@ -249,7 +271,6 @@ pub fn run(
     );
     let kind = if stopped.is_some() { "run_interrupted" } else { "run_finished" };
     events.end(kind, payload, is_failure);
-    Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: spending.usage() })
 }
 
 /// Why the run ended early. A budget that was used up by the last sample has ended nothing.
@@ -271,13 +292,8 @@ fn described(reason: &StopReason) -> String {
 }
 
 /// Makes the folder of a run, or opens it as it is.
-fn open_folder(
-    root: &Path,
-    run_id: &str,
-    options: &RunOptions,
-    plan: &Plan,
-    identity: Value,
-) -> Result<(RunFolder, Manifest), RunError> {
+fn open_folder(context: &RunContext<'_>, identity: Value) -> Result<(RunFolder, Manifest), RunError> {
+    let RunContext { plan, root, run_id, options, .. } = *context;
     let versions = plan
         .tasks
         .iter()

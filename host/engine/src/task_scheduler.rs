@@ -1,18 +1,14 @@
 //! The tasks of a run, in order or several at a time, and the threads that all of them share.
 
-use crate::cancel_token::{CancelToken, StopReason};
-use crate::datasets::Datasets;
+use crate::cancel_token::StopReason;
 use crate::embedding::EmbeddingStep;
 use crate::events::Events;
 use crate::judging::{JudgeStep, RolePermits};
-use crate::plan::Plan;
 use crate::post_inference::PostInferenceSteps;
-use crate::progress::Progress;
 use crate::recorder::{self, RecordRequest};
 use crate::resume::ResumeState;
-use crate::run::{RunError, RunOptions, TaskReport};
+use crate::run::{RunContext, RunError, TaskReport};
 use crate::scoring::{self, ScoreQueue, ScoreRequest};
-use crate::session::Session;
 use crate::support_role::SupportRole;
 use crate::task_pipeline::{CancelOnPanic, TaskOutput, TaskResources, run_task};
 use crate::task_state::TaskState;
@@ -23,7 +19,6 @@ use gage_record::{JournalIndex, JournalWriter};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 /// Entries that may wait for the recorder: about as many as it writes together.
@@ -35,15 +30,9 @@ const SCORE_QUEUE_CAPACITY: usize = 4;
 
 /// A run on its way: what all tasks share.
 pub(crate) struct TaskScheduler<'r> {
-    plan: &'r Plan,
-    datasets: &'r Datasets,
-    session: &'r Session,
-    options: &'r RunOptions,
+    run: &'r RunContext<'r>,
     index: &'r Arc<JournalIndex>,
-    progress: &'r Arc<dyn Progress>,
     events: &'r Events,
-    stop: &'r CancelToken,
-    runtime: &'r Handle,
     permits: RolePermits,
 }
 
@@ -55,20 +44,13 @@ struct Sinks {
 }
 
 impl<'r> TaskScheduler<'r> {
-    #[expect(clippy::too_many_arguments, reason = "the parts of a run that tasks need, each once")]
     pub(crate) fn new(
-        plan: &'r Plan,
-        datasets: &'r Datasets,
-        session: &'r Session,
-        options: &'r RunOptions,
+        run: &'r RunContext<'r>,
         index: &'r Arc<JournalIndex>,
-        progress: &'r Arc<dyn Progress>,
         events: &'r Events,
-        stop: &'r CancelToken,
-        runtime: &'r Handle,
     ) -> TaskScheduler<'r> {
-        let permits = RolePermits::new(options.concurrency.max(1));
-        TaskScheduler { plan, datasets, session, options, index, progress, events, stop, runtime, permits }
+        let permits = RolePermits::new(run.options.concurrency.max(1));
+        TaskScheduler { run, index, events, permits }
     }
 
     /// Runs the tasks, with scorers and a recorder that all of them share.
@@ -80,9 +62,9 @@ impl<'r> TaskScheduler<'r> {
         let (batch_sender, batches) = mpsc::channel::<ScoreRequest>(SCORE_QUEUE_CAPACITY);
         let (entry_sender, mut entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
         let batches: ScoreQueue = Arc::new(Mutex::new(batches));
-        let stop = self.stop;
+        let stop = self.run.stop;
         std::thread::scope(|threads| {
-            let scorers: Vec<_> = (0..self.options.workers.max(1))
+            let scorers: Vec<_> = (0..self.run.options.workers.max(1))
                 .map(|_| {
                     let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
                     spawn_named(threads, "scorer", move || {
@@ -95,7 +77,7 @@ impl<'r> TaskScheduler<'r> {
             drop(batches);
             let recorder = spawn_named(threads, "recorder", move || {
                 let _guard = CancelOnPanic(stop);
-                let result = recorder::run(writer, &mut entries, self.progress.as_ref(), self.events);
+                let result = recorder::run(writer, &mut entries, self.run.progress.as_ref(), self.events);
                 // With the receiver gone nobody waits for a journal that cannot be written.
                 drop(entries);
                 if result.is_err() {
@@ -122,19 +104,19 @@ impl<'r> TaskScheduler<'r> {
         tasks: &[Arc<TaskState>],
         hands: &Sinks,
     ) -> Vec<Result<Option<TaskOutput>, RunError>> {
-        let parallelism = self.options.task_parallelism.unwrap_or(self.plan.config.task_parallelism);
+        let parallelism = self.run.options.task_parallelism.unwrap_or(self.run.plan.config.task_parallelism);
         let next = AtomicUsize::new(0);
         let ended: Mutex<Vec<(usize, Result<Option<TaskOutput>, RunError>)>> = Mutex::default();
         std::thread::scope(|threads| {
             for _ in 0..parallelism.clamp(1, tasks.len().max(1)) {
                 spawn_named(threads, "task", || {
-                    let _guard = CancelOnPanic(self.stop);
+                    let _guard = CancelOnPanic(self.run.stop);
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
                         let Some(task) = tasks.get(place) else { break };
                         let result = self.run_one(task, hands);
                         if result.is_err() {
-                            self.stop.cancel();
+                            self.run.stop.cancel();
                         }
                         ended.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
                     }
@@ -151,13 +133,14 @@ impl<'r> TaskScheduler<'r> {
         if task.stop.is_cancelled() {
             return Ok(None);
         }
-        let (planned, options) = (&task.planned, self.options);
+        let (planned, options) = (&task.planned, self.run.options);
         let spec = &planned.spec;
         let task_id = &spec.task_id;
         self.events.emit_task("task_started", task_id, json!({}));
-        let backend = self.session.backend(&planned.role.backend_id).ok_or(RunError::Panicked("session"))?;
+        let backend =
+            self.run.session.backend(&planned.role.backend_id).ok_or(RunError::Panicked("session"))?;
         let most = [spec.max_samples, options.max_samples].into_iter().flatten().min();
-        let dataset = self.datasets.get(&planned.dataset.spec.dataset_id);
+        let dataset = self.run.datasets.get(&planned.dataset.spec.dataset_id);
         let dataset = dataset.ok_or(RunError::Panicked("search for datasets"))?;
         let rows = match dataset.open_as(&planned.dataset.spec, most) {
             Ok(rows) => rows,
@@ -181,15 +164,16 @@ impl<'r> TaskScheduler<'r> {
             task_id,
             json!({"total": total, "done": done, "means": means}),
         );
-        self.progress.task_started(task_id, total, done, means.first().copied());
+        self.run.progress.task_started(task_id, total, done, means.first().copied());
         let judging = planned.judges.as_ref().map(|judges| {
-            JudgeStep::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
+            JudgeStep::new(judges, self.run.session, &self.permits).ok_or(RunError::Panicked("session"))
         });
         let embedding = planned.embed.as_ref().map(|embed| {
-            EmbeddingStep::new(embed, self.session, &self.permits).ok_or(RunError::Panicked("session"))
+            EmbeddingStep::new(embed, self.run.session, &self.permits).ok_or(RunError::Panicked("session"))
         });
-        let helper =
-            |planned: &_| SupportRole::new(planned, self.session, &self.permits, self.options.workers);
+        let helper = |planned: &_| {
+            SupportRole::new(planned, self.run.session, &self.permits, self.run.options.workers)
+        };
         let hands = hands.clone();
         let mut output = run_task(TaskResources {
             task: Arc::clone(task),
@@ -205,10 +189,10 @@ impl<'r> TaskScheduler<'r> {
             workers: options.workers,
             scorers: hands.scorers,
             recorder: hands.recorder,
-            progress: Arc::clone(self.progress),
-            runtime: self.runtime,
+            progress: Arc::clone(self.run.progress),
+            runtime: self.run.runtime,
         })?;
-        self.session.check_model_files()?;
+        self.run.session.check_model_files()?;
         // What came to its end has shown how many there are.
         let is_early = output.is_cut_off || output.failure.is_some() || output.too_many_invalid.is_some();
         output.planned = if is_early { total.or_else(|| self.count_planned(task)) } else { total };
@@ -226,7 +210,7 @@ impl<'r> TaskScheduler<'r> {
             .collect();
         let note = json!({"outcomes": outcomes, "answered_before": output.earlier, "rows_filtered": output.filtered});
         self.events.emit_task("task_finished", task_id, note);
-        self.progress.task_finished(task_id);
+        self.run.progress.task_finished(task_id);
         for missing in &output.missing_fields {
             self.events.emit_task("missing_field", task_id, json!({"message": missing.to_string()}));
         }
@@ -237,8 +221,8 @@ impl<'r> TaskScheduler<'r> {
         };
         if let Some((kind, message)) = wrong {
             self.events.emit_task(kind, task_id, json!({"message": message}));
-            if self.plan.config.failure_policy == Some(FailurePolicy::FailFast) {
-                self.stop.cancel_for(&StopReason::FailFast(format!("{task_id}: {message}")));
+            if self.run.plan.config.failure_policy == Some(FailurePolicy::FailFast) {
+                self.run.stop.cancel_for(&StopReason::FailFast(format!("{task_id}: {message}")));
             }
         }
     }
@@ -248,10 +232,10 @@ impl<'r> TaskScheduler<'r> {
     fn count_planned(&self, task: &TaskState) -> Option<u64> {
         let planned = &task.planned;
         let spec = &planned.spec;
-        let most = [spec.max_samples, self.options.max_samples].into_iter().flatten().min();
+        let most = [spec.max_samples, self.run.options.max_samples].into_iter().flatten().min();
         // In another order there are as many.
         let dataset = DatasetSpec { shuffle: false, ..planned.dataset.spec.clone() };
-        let rows = self.datasets.get(&dataset.dataset_id)?.open_as(&dataset, most).ok()?;
+        let rows = self.run.datasets.get(&dataset.dataset_id)?.open_as(&dataset, most).ok()?;
         let count = match rows.total() {
             Some(total) => total,
             None => rows.count_up_to(MAX_COUNTED_ROWS)?,

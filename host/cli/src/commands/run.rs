@@ -17,8 +17,8 @@ use gage_backend::{HttpRecording, OpenOptions, RecordingError};
 use gage_config::{BackendKind, Isolation, PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
 use gage_engine::{
-    CancelToken, Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, fetch_models, identity,
-    identity_of_config, run,
+    CancelToken, Datasets, Plan, Progress, RunContext, RunError, RunOptions, Scoring, Session, fetch_models,
+    identity, identity_of_config, run,
 };
 use gage_record::{MissingManifest, RecordError, RunFolder, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
@@ -195,7 +195,17 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect();
     let root = &arguments.output_dir;
     let handle = runtime.handle();
-    let ran = run(&plan, &datasets, &session, root, &run_id, &options, &progress, &stop, handle);
+    let ran = run(&RunContext {
+        plan: &plan,
+        datasets: &datasets,
+        session: &session,
+        root,
+        run_id: &run_id,
+        options: &options,
+        progress: &progress,
+        stop: &stop,
+        runtime: handle,
+    });
     shown.finish();
     let work = observability.meters.work();
     // What was answered is kept, however the run ended.

@@ -12,7 +12,7 @@ use gage_config::{
     Environment, MissingVariable, PipelineConfig, RecordedConfig, load_recorded_to_score, shown_path,
     withheld_json, withheld_of_scoring,
 };
-use gage_engine::{CancelToken, Plan, RescoreError, rescore};
+use gage_engine::{CancelToken, Plan, RescoreContext, RescoreError, rescore};
 use gage_record::{RecordError, RunFolder, RunReader, RunStatus};
 use gage_report::Completeness;
 use serde_json::{Value, json};
@@ -95,18 +95,18 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         Some(_) => withheld_json(&config.withheld),
         None => withheld_of_scoring(parent.manifest().identity.get("withheld"), &config.withheld),
     };
-    let scored = rescore(
-        &parent,
-        &config.document,
-        &withheld,
-        &scoring,
+    let scored = rescore(&RescoreContext {
+        parent: &parent,
+        config: &config.document,
+        withheld: &withheld,
+        tasks: &scoring,
         root,
-        &run_id,
-        version,
+        run_id: &run_id,
+        host_version: version,
         workers,
-        &progress,
-        &stop,
-    );
+        progress: &progress,
+        stop: &stop,
+    });
     progress.finish();
     let report = match scored {
         Ok(report) => report,

@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
 use gage_config::{Environment, RecordedConfig, load_recorded_to_score};
-use gage_engine::{CancelToken, NoProgress, Plan, rescore};
+use gage_engine::{CancelToken, NoProgress, Plan, RescoreContext, rescore};
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
 use gage_report::{Phases, Summary, TaskCompleteness, write_reports};
@@ -112,18 +112,18 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<R
     let version = env!("CARGO_PKG_VERSION");
     let stop = CancelToken::default();
     let withheld = &identity["withheld"];
-    let scored = rescore(
-        run,
-        &identity["config"],
+    let scored = rescore(&RescoreContext {
+        parent: run,
+        config: &identity["config"],
         withheld,
-        &scoring,
-        aside.path(),
-        id,
-        version,
+        tasks: &scoring,
+        root: aside.path(),
+        run_id: id,
+        host_version: version,
         workers,
-        &NoProgress,
-        &stop,
-    );
+        progress: &NoProgress,
+        stop: &stop,
+    });
     let scored = match scored {
         Ok(scored) => scored,
         Err(error) => return Ok(RescoreOutcome::Impossible(format!("{:#}", anyhow::Error::new(error)))),
