@@ -1,32 +1,107 @@
 //! The cache of a run's answers, where it has one.
 
-use super::super::setup;
-use crate::arguments::RunArguments;
+use crate::request::HttpExchanges;
+use crate::{HostSettings, RunnerError};
 use gage_backend::{AnswerCache, AnswerReading};
 use gage_config::CacheSpec;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Opens the cache that the command line or the suite asks for.
-///
-/// # Errors
-/// When it cannot be used.
-pub(super) fn answers_of(
-    arguments: &RunArguments,
-    suite: Option<&CacheSpec>,
-) -> Result<Option<Arc<AnswerCache>>, String> {
-    if arguments.record.is_some() || arguments.replay.is_some() {
-        // A recording is to hold every exchange, and what is played back is to come from it.
-        return match arguments.cache.is_given() {
-            true => Err("--cache cannot be used together with --record or --replay".to_owned()),
-            false => Ok(None),
-        };
+/// The cache of answers; each value goes before that of the suite.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheOptions {
+    /// Whether answers are cached, and where. Default: what the suite says.
+    pub choice: Option<CacheChoice>,
+    /// The size that the cache may reach, in bytes.
+    pub max_bytes: Option<u64>,
+}
+
+/// Whether answers are cached, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CacheChoice {
+    /// No cache, whatever the suite says.
+    Off,
+    /// The cache of the suite, or the default one.
+    On,
+    /// The cache in this folder.
+    Folder(PathBuf),
+}
+
+impl CacheOptions {
+    /// Whether these options ask for a cache.
+    fn is_given(&self) -> bool {
+        matches!(self.choice, Some(CacheChoice::On | CacheChoice::Folder(_)))
     }
-    let Some(spec) = arguments.cache.over(suite) else { return Ok(None) };
-    let folder = spec.path.or_else(|| Some(setup::cache_folder()?.join("answers")));
-    let folder = folder.ok_or("--cache names no folder, and neither HOME nor XDG_CACHE_HOME is set")?;
-    let most_bytes = spec.most_bytes.unwrap_or(CacheSpec::DEFAULT_BYTES);
-    // What is to be tried again is not to end as it did before.
-    let reading = if arguments.retry.is_empty() { AnswerReading::Use } else { AnswerReading::Replace };
-    let cache = AnswerCache::open(&folder, most_bytes, reading).map_err(|error| error.to_string())?;
-    Ok(Some(Arc::new(cache)))
+
+    /// What the suite says, with these options over it.
+    fn over(&self, suite: Option<&CacheSpec>) -> Option<CacheSpec> {
+        let mut spec = match &self.choice {
+            Some(CacheChoice::Off) => return None,
+            None => suite?.clone(),
+            Some(CacheChoice::On) => suite.cloned().unwrap_or_default(),
+            Some(CacheChoice::Folder(path)) => {
+                CacheSpec { path: Some(path.clone()), ..suite.cloned().unwrap_or_default() }
+            }
+        };
+        spec.most_bytes = self.max_bytes.or(spec.most_bytes);
+        Some(spec)
+    }
+
+    /// Opens the cache that these options or the suite ask for. `is_retry` says that some answers are asked for again.
+    pub(crate) fn open(
+        &self,
+        suite: Option<&CacheSpec>,
+        exchanges: &HttpExchanges,
+        host: &HostSettings,
+        is_retry: bool,
+    ) -> Result<Option<Arc<AnswerCache>>, RunnerError> {
+        if *exchanges != HttpExchanges::Live {
+            // A recording is to hold every exchange, and what is played back is to come from it.
+            return if self.is_given() { Err(RunnerError::CacheWithRecording) } else { Ok(None) };
+        }
+        let Some(spec) = self.over(suite) else { return Ok(None) };
+        let folder = spec.path.or_else(|| Some(host.cache_folder.as_ref()?.join("answers")));
+        let folder = folder.ok_or(RunnerError::NoCacheFolder)?;
+        let most_bytes = spec.most_bytes.unwrap_or(CacheSpec::DEFAULT_BYTES);
+        // What is to be tried again is not to end as it did before.
+        let reading = if is_retry { AnswerReading::Replace } else { AnswerReading::Use };
+        let cache = AnswerCache::open(&folder, most_bytes, reading).map_err(RunnerError::AnswerCache)?;
+        Ok(Some(Arc::new(cache)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_win_over_the_suite_key_by_key() {
+        let spec = |path: Option<&str>, most_bytes| CacheSpec { path: path.map(PathBuf::from), most_bytes };
+        let suite = spec(Some("of-suite"), Some(1 << 30));
+        let given = |choice: Option<CacheChoice>, max_bytes| CacheOptions { choice, max_bytes };
+        let folder = CacheChoice::Folder(PathBuf::from("a/b"));
+        for (options, suite, expected) in [
+            (given(None, None), None, None),
+            (given(None, Some(5)), None, None),
+            (given(Some(CacheChoice::Off), None), Some(&suite), None),
+            (given(None, Some(5)), Some(&suite), Some(spec(Some("of-suite"), Some(5)))),
+            (given(Some(CacheChoice::On), None), Some(&suite), Some(suite.clone())),
+            (given(Some(CacheChoice::On), None), None, Some(spec(None, None))),
+            (given(Some(folder), None), Some(&suite), Some(spec(Some("a/b"), Some(1 << 30)))),
+        ] {
+            assert_eq!(options.over(suite), expected, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn a_cache_and_a_recording_exclude_each_other() {
+        let asked = CacheOptions { choice: Some(CacheChoice::On), max_bytes: None };
+        let replay = HttpExchanges::Replay(PathBuf::from("exchanges.jsonl"));
+        let opened = |options: &CacheOptions| {
+            options.open(Some(&CacheSpec::default()), &replay, &HostSettings::default(), false)
+        };
+        assert!(matches!(opened(&asked), Err(RunnerError::CacheWithRecording)));
+        // That of the suite is left unused.
+        assert!(matches!(opened(&CacheOptions::default()), Ok(None)));
+    }
 }

@@ -3,10 +3,6 @@
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What `--set` may change, for a message.
-pub(super) const ALLOWED: &str = "allowed are metrics, plugins, gate and metadata, and in custom and tasks \
-    metric_overrides, slices, cluster_by, min_coverage and the steps extract and auto_eval; for anything else run the suite again";
-
 /// Values of the document that scoring again looks at, or that are for people.
 const OF_DOCUMENT: [&str; 4] = ["metrics", "plugins", "gate", "metadata"];
 /// Values of tasks, and of what all of them share. For `repeat` there is a message of its own.

@@ -1,0 +1,142 @@
+//! The context of a call: the machine's folders and programs, the listener for progress, the token that stops the call.
+
+use crate::progress::{NoProgress, RunEvent, RunProgress};
+use crate::{RunnerError, SuiteDefaults, suite_source::NoDefaults};
+use gage_backend::{ModelProgram, OpenOptions};
+use gage_data::LocateOptions;
+use gage_data::hub::{HubProgress, HubToken, ModelHub};
+use gage_engine::CancelToken;
+use gage_plugin::{
+    BundledComponent, CompileProgress, ComponentCompiler, HostOptions, PluginHost, Registry,
+};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a run uses of the machine that it runs on.
+#[derive(Clone)]
+pub struct HostSettings {
+    /// The components that a suite names without naming a file. Default: all first-party components.
+    pub components: &'static [BundledComponent],
+    /// The folder for fetched datasets, compiled components and answers. Default: [`user_cache_folder`].
+    pub cache_folder: Option<PathBuf>,
+    /// Where components are compiled. Default: in this process.
+    pub compiler: ComponentCompiler,
+    /// The program that serves a model of llama.cpp. Default: none.
+    pub model_program: Option<ModelProgram>,
+    /// The hub that model files are fetched from. Default: what `HF_ENDPOINT` and `HF_TOKEN` say.
+    pub hub: ModelHub,
+}
+
+impl Default for HostSettings {
+    fn default() -> HostSettings {
+        HostSettings {
+            components: gage_plugin_bundle::COMPONENTS,
+            cache_folder: user_cache_folder(),
+            compiler: ComponentCompiler::InProcess,
+            model_program: None,
+            hub: ModelHub {
+                endpoint: variable("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned()),
+                token: hub_token(),
+            },
+        }
+    }
+}
+
+impl HostSettings {
+    /// Whether a component, or a member of one, is among [`HostSettings::components`].
+    pub(crate) fn is_bundled(&self, name: &str) -> bool {
+        let mut components = self.components.iter();
+        components.any(|component| component.name == name || component.members.contains(&name))
+    }
+
+    /// How the backends of a suite are opened, before anything of one run is added.
+    pub(crate) fn open_options(&self) -> OpenOptions {
+        OpenOptions { model_program: self.model_program.clone(), ..OpenOptions::default() }
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.trim().is_empty())
+}
+
+/// The token of the hub, as `HF_TOKEN` says.
+pub fn hub_token() -> Option<HubToken> {
+    variable("HF_TOKEN").map(|token| HubToken::new(&token))
+}
+
+/// The program's folder in the user's cache: `$XDG_CACHE_HOME/gage-host`, or else `~/.cache/gage-host`.
+pub fn user_cache_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .map(|folder| folder.join("gage-host"))
+        .or_else(|| set("HOME").map(|folder| folder.join(".cache/gage-host")))
+}
+
+/// Everything that a call needs besides its request. Cheap to clone.
+#[derive(Clone)]
+pub struct Context {
+    /// The machine.
+    pub host: HostSettings,
+    /// The listener for progress.
+    pub progress: Arc<dyn RunProgress>,
+    /// Ends the call early and in order once it is set.
+    pub stop: CancelToken,
+    /// What is set where a suite leaves something open.
+    pub defaults: Arc<dyn SuiteDefaults>,
+}
+
+impl Default for Context {
+    fn default() -> Context {
+        Context {
+            host: HostSettings::default(),
+            progress: Arc::new(NoProgress),
+            stop: CancelToken::default(),
+            defaults: Arc::new(NoDefaults),
+        }
+    }
+}
+
+impl Context {
+    /// Starts the engine of plugins. If the cache folder cannot be used, components are compiled again in each process.
+    ///
+    /// # Errors
+    /// When the platform cannot run components.
+    pub fn plugin_host(&self) -> Result<PluginHost, RunnerError> {
+        let progress = Arc::clone(&self.progress);
+        let options = HostOptions {
+            cache_folder: self.host.cache_folder.as_ref().map(|folder| folder.join("components")),
+            compiler: self.host.compiler.clone(),
+            on_compile: Some(Arc::new(move |compiled: CompileProgress<'_>| {
+                progress.on_event(&RunEvent::Compiling(compiled));
+            })),
+            ..HostOptions::default()
+        };
+        PluginHost::new(&options).or_else(|message| {
+            tracing::warn!("{message}; plugins are compiled anew in each process");
+            PluginHost::new(&HostOptions { cache_folder: None, ..options }).map_err(RunnerError::PluginHost)
+        })
+    }
+
+    /// Registers the bundled components and those of some folders.
+    ///
+    /// # Errors
+    /// When the platform cannot run components, and when a folder cannot be used.
+    pub fn registry(&self, plugin_folders: &[PathBuf]) -> Result<Registry, RunnerError> {
+        let mut registry = Registry::new(self.plugin_host()?, self.host.components);
+        for folder in plugin_folders {
+            registry.add_folder(folder).map_err(RunnerError::Plugins)?;
+        }
+        Ok(registry)
+    }
+
+    /// How datasets and model files are located, with digests and with downloads unless `is_offline`.
+    pub(crate) fn locate_options<'o>(&'o self, is_offline: bool, fetching: &'o dyn HubProgress) -> LocateOptions<'o> {
+        LocateOptions {
+            with_digests: true,
+            cache_folder: self.host.cache_folder.as_deref(),
+            is_offline,
+            progress: fetching,
+            is_cancelled: &|| false,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The descriptions of tasks, from which reports are written.
+
+use gage_config::{PipelineConfig, RequestKind, TaskSpec, load_recorded};
+use gage_core::Object;
+use gage_engine::Scoring;
+use gage_record::Manifest;
+use gage_report::{Aggregation, MetricDescription, PromptDescription, TaskDescription};
+use serde_json::Value;
+
+/// What reports need to know of a task.
+pub(crate) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
+    let of = |is_timing: bool| {
+        scoring
+            .metrics
+            .iter()
+            .filter(|planned| planned.is_timing == is_timing)
+            .map(|planned| {
+                let description = planned.metric.description();
+                let value = description.values.first();
+                MetricDescription {
+                    metric_id: planned.metric_id.clone(),
+                    implementation: planned.implementation.to_string(),
+                    scorer_version: description.version.clone(),
+                    aggregation: match &planned.aggregator {
+                        None => Aggregation::parse(&planned.aggregation).unwrap_or(Aggregation::Mean),
+                        Some(_) => Aggregation::Custom(planned.aggregation.clone()),
+                    },
+                    value_name: value.map(|value| value.name.clone()).unwrap_or_default(),
+                    higher_is_better: value.is_none_or(|value| value.higher_is_better),
+                    is_proportion: value.is_none_or(|value| {
+                        matches!((value.minimum, value.maximum), (None, None) | (Some(0.0), Some(1.0)))
+                    }),
+                    scales: description
+                        .values
+                        .iter()
+                        .filter_map(|value| Some((value.name.clone(), value.scale()?)))
+                        .collect(),
+                }
+            })
+            .collect()
+    };
+    TaskDescription {
+        task_id: spec.task_id.clone(),
+        dataset_id: spec.dataset_id.clone(),
+        metrics: of(false),
+        timing_metrics: of(true),
+        slices: spec.slices.iter().map(|path| path.as_str().to_owned()).collect(),
+        cluster_by: spec.cluster_by.as_ref().map(|path| path.as_str().to_owned()),
+        repeat: spec.repeat,
+        prompts: Vec::new(),
+        prompt_version: scoring.prompt_version.clone(),
+        metric_paths: metric_paths(spec, scoring),
+        judges: Vec::new(),
+        sampling_params: Object::new(),
+    }
+}
+
+/// The paths that a suite gives the metrics of a task; those that read a clock find it where no record has it.
+fn metric_paths(spec: &TaskSpec, scoring: &Scoring) -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    for planned in scoring.metrics.iter().filter(|planned| !planned.is_timing) {
+        let metric_id = &planned.metric_id;
+        let Some(metric) = spec.metrics.iter().find(|metric| metric.metric_id == *metric_id) else {
+            continue;
+        };
+        let given = metric.params.to_json();
+        for input in &planned.metric.description().inputs {
+            let param =
+                input.path_params.iter().find(|param| given.get(param).is_some_and(|path| !path.is_null()));
+            let path = param.and_then(|param| Some((param, given[param].as_str()?)));
+            paths.extend(path.map(|(param, path)| (format!("{metric_id}.{param}"), path.to_owned())));
+        }
+    }
+    paths
+}
+
+/// Says which prompts and sampling parameters the requests of each task were made with, and who judged the answers.
+pub(crate) fn describe_requests(
+    tasks: &mut [TaskDescription],
+    config: &PipelineConfig,
+    manifest: &Manifest,
+) {
+    let prompts = &manifest.identity["prompts"];
+    let holds_secrets = !config.withheld.is_empty() || manifest.identity.get("withheld").is_some();
+    let public = holds_secrets.then(|| load_recorded(&config.document)).flatten();
+    for (task, spec) in tasks.iter_mut().zip(&config.tasks) {
+        let mut roles: Vec<&str> = Vec::new();
+        for role in config.roles_of(spec) {
+            if !roles.contains(&role.adapter_id.as_str()) {
+                roles.push(&role.adapter_id);
+            }
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let described = |adapter_id: &str| {
+            let prompt = prompts.get(adapter_id)?;
+            Some(PromptDescription {
+                adapter_id: adapter_id.to_owned(),
+                prompt_id: text(&prompt["prompt_id"]),
+                digest: text(&prompt["digest"]),
+            })
+        };
+        task.prompts = roles.into_iter().filter_map(described).collect();
+        let judges = spec.steps.judge.iter().flat_map(|step| &step.judges);
+        task.judges = judges.filter_map(|judge| config.judge_id_of(judge)).collect();
+        // A secret that is sent so is named here; that of a run that is scored again is no longer known.
+        let named = public.as_ref().and_then(|public| {
+            let task = public.tasks.iter().find(|task| task.task_id == spec.task_id)?;
+            Some(public.sent_params_of(task))
+        });
+        let params = serde_json::to_value(named.unwrap_or_else(|| config.sent_params_of(spec)));
+        task.sampling_params = match params {
+            Ok(Value::Object(params)) if spec.steps.inference.request == RequestKind::Generate => params,
+            _ => Object::new(),
+        };
+    }
+}
+

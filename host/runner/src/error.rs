@@ -1,0 +1,276 @@
+//! The errors of the library: one enum, each variant of one category.
+
+use gage_backend::{AnswerCacheError, RecordingError};
+use gage_config::{MissingVariable, Problems, shown_path};
+use gage_data::DataError;
+use gage_engine::{RescoreError, RunError};
+use gage_observe::{HttpRecorderError, TelemetryError};
+use gage_plugin::RegistryError;
+use gage_record::{RecordError, RunStatus};
+use gage_report::ReportError;
+use gage_suite::{LockDifference, SuiteError, UnknownPart};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Who has to act on an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorCategory {
+    /// The suite, the request or a file that it names is wrong.
+    Configuration,
+    /// The suite differs from its lock.
+    LockMismatch,
+    /// The machine failed, or this library has a bug.
+    Internal,
+}
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunnerError {
+    /// A new run would have the id of an existing one.
+    #[error("there is a run '{run_id}' already in {}", .root.display())]
+    RunExists {
+        /// The id.
+        run_id: String,
+        /// The folder of all runs.
+        root: PathBuf,
+    },
+    /// A run folder cannot be used.
+    #[error(transparent)]
+    Record(RecordError),
+    /// The folder of all runs cannot be read.
+    #[error("cannot read the folder {}: {error}", .root.display())]
+    UnreadableRuns {
+        /// The folder.
+        root: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The suite has no unfinished run.
+    #[error("{} holds no run of this suite that could go on", .root.display())]
+    NothingToResume {
+        /// The folder of all runs.
+        root: PathBuf,
+    },
+    /// The folder of all runs cannot be made.
+    #[error("cannot write to the folder {}: {error}", shown_path(.path))]
+    OutputFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The suite has errors.
+    #[error("the suite has errors")]
+    Problems(Box<Problems>),
+    /// A lock, a template or another file of a frozen suite cannot be used.
+    #[error(transparent)]
+    Suite(SuiteError),
+    /// A folder of plugins cannot be used.
+    #[error(transparent)]
+    Plugins(RegistryError),
+    /// The platform cannot run components.
+    #[error("{0}")]
+    PluginHost(String),
+    /// Events cannot be posted to the address.
+    #[error("events cannot be posted: {0}")]
+    EventsUrl(HttpRecorderError),
+    /// The collector of traces cannot be used.
+    #[error("traces cannot be sent: {0}")]
+    TraceCollector(TelemetryError),
+    /// The counters cannot be served.
+    #[error("cannot serve counters at {address}: {error}")]
+    MetricsAddress {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        error: io::Error,
+    },
+    /// The HTTP exchanges cannot be recorded or replayed.
+    #[error(transparent)]
+    HttpRecording(RecordingError),
+    /// The cache of answers contradicts a recording.
+    #[error("a cache of answers cannot be used together with a recording or a replay")]
+    CacheWithRecording,
+    /// The cache of answers has no folder, and the user has no cache folder.
+    #[error("the cache of answers has no folder, and neither HOME nor XDG_CACHE_HOME is set")]
+    NoCacheFolder,
+    /// The cache of answers cannot be used.
+    #[error(transparent)]
+    AnswerCache(AnswerCacheError),
+    /// The suite differs from its lock.
+    #[error("the suite is another than the one that was locked in {}", .path.display())]
+    LockMismatch {
+        /// The lock.
+        path: PathBuf,
+        /// What differs.
+        differences: Vec<LockDifference>,
+    },
+    /// The lock is of another suite.
+    #[error("the lock {} is of the suite `{locked}`, and this is `{found}`", .path.display())]
+    LockOfAnotherSuite {
+        /// The lock.
+        path: PathBuf,
+        /// The suite of the lock.
+        locked: String,
+        /// The suite that was found.
+        found: String,
+    },
+    /// The suite cannot be used, and what it is made from differs from its lock.
+    #[error("{reason}")]
+    ChangedSinceLock {
+        /// Why the suite cannot be used.
+        reason: Box<RunnerError>,
+        /// What differs.
+        differences: Vec<LockDifference>,
+    },
+    /// A lock has no such part.
+    #[error(transparent)]
+    UnknownLockPart(UnknownPart),
+    /// The rows of a dataset cannot be counted.
+    #[error(transparent)]
+    Rows(DataError),
+    /// The run could not begin, go on or end.
+    #[error(transparent)]
+    Run(RunError),
+    /// The answers could not be scored again.
+    #[error(transparent)]
+    Rescore(RescoreError),
+    /// The manifest of a run is not as the run wrote it.
+    #[error("the manifest of {} cannot be trusted: {reason}", shown_path(.path))]
+    UntrustedManifest {
+        /// The run's folder.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The run has no sample.
+    #[error("{} has no sample whose answer could be scored", shown_path(.path))]
+    NothingToScore {
+        /// The run's folder.
+        path: PathBuf,
+    },
+    /// The manifest of a run holds no configuration.
+    #[error("the manifest of {} holds no configuration", .path.display())]
+    NoConfiguration {
+        /// The run's folder.
+        path: PathBuf,
+    },
+    /// Values of the run's suite were not recorded, and their variables do not have them.
+    #[error("the answers cannot be scored as they were: {}", listed(.0))]
+    MissingVariables(Vec<MissingVariable>),
+    /// An override changes what has no effect on answers that were given already.
+    #[error("`--set` changes `{key}`, which has no effect on answers that were given already")]
+    OverrideWithoutEffect {
+        /// The key.
+        key: String,
+    },
+    /// A task would be repeated in another way than its run asked.
+    #[error("the task `{task_id}` has `repeat: {repeat}`, and the run asked with `repeat: {asked}`")]
+    OtherRepeats {
+        /// The task.
+        task_id: String,
+        /// The repeats of the suite.
+        repeat: u64,
+        /// The repeats of the run.
+        asked: u64,
+    },
+    /// The run has not ended, so it has no figures.
+    #[error("the run {run_id} is {}: it has no figures yet", .status.name())]
+    NoFigures {
+        /// The run.
+        run_id: String,
+        /// Its status.
+        status: RunStatus,
+        /// Whether a process writes to it now.
+        is_being_written: bool,
+    },
+    /// The reports cannot be written.
+    #[error(transparent)]
+    Report(ReportError),
+    /// The configuration cannot be written as YAML.
+    #[error("cannot write the configuration as YAML")]
+    Yaml(#[source] serde_yaml::Error),
+    /// A file of the machine cannot be used.
+    #[error("{action}")]
+    Io {
+        /// What was tried.
+        action: String,
+        /// Why it failed.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+fn listed(missing: &[MissingVariable]) -> String {
+    missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl RunnerError {
+    pub(crate) fn io(
+        action: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> RunnerError {
+        RunnerError::Io { action: action.into(), source: source.into() }
+    }
+
+    /// A file of the run folder was not written.
+    pub(crate) fn unwritten(error: RecordError) -> RunnerError {
+        RunnerError::Report(ReportError::Record(error))
+    }
+
+    pub(crate) fn problems(problems: Problems) -> RunnerError {
+        RunnerError::Problems(Box::new(problems))
+    }
+
+    /// The same error, with what differs from a lock if anything does.
+    pub(crate) fn with_changes(self, differences: Vec<LockDifference>) -> RunnerError {
+        match differences.is_empty() {
+            true => self,
+            false => RunnerError::ChangedSinceLock { reason: Box::new(self), differences },
+        }
+    }
+
+    /// Who has to act on the error.
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            RunnerError::LockMismatch { .. }
+            | RunnerError::LockOfAnotherSuite { .. }
+            | RunnerError::ChangedSinceLock { .. } => ErrorCategory::LockMismatch,
+            RunnerError::PluginHost(_)
+            | RunnerError::Report(_)
+            | RunnerError::Yaml(_)
+            | RunnerError::Io { .. } => ErrorCategory::Internal,
+            RunnerError::Run(error) if !is_of_user(error) => ErrorCategory::Internal,
+            RunnerError::Rescore(error)
+                if !matches!(error, RescoreError::Record(_) | RescoreError::UnknownTask { .. }) =>
+            {
+                ErrorCategory::Internal
+            }
+            _ => ErrorCategory::Configuration,
+        }
+    }
+}
+
+/// Whether a run failed for its suite, its data or its folder rather than for the machine.
+fn is_of_user(error: &RunError) -> bool {
+    matches!(
+        error,
+        RunError::Different(_)
+            | RunError::Changed { .. }
+            | RunError::Data(_)
+            | RunError::FewerSamples { .. }
+            | RunError::Record(
+                RecordError::RunExists { .. }
+                    | RecordError::Locked { .. }
+                    | RecordError::RunMissing { .. }
+                    | RecordError::NotARunFolder { .. }
+                    | RecordError::Invalid { .. }
+                    | RecordError::DamagedJournal { .. }
+                    | RecordError::NewerFormat { .. }
+                    | RecordError::InvalidRunId(_)
+            )
+    )
+}

@@ -1,0 +1,51 @@
+//! Runs evaluation suites from Rust.
+//!
+//! A request goes in and a typed outcome comes out: [`run`] and [`resume`] write run folders, [`rescore`] scores the
+//! answers of a run again, [`verify`] compares a run folder with what its run wrote, and [`lock`] pins everything that a
+//! suite is made from. Progress arrives as [`RunEvent`]s at a [`RunProgress`]. The library prints nothing, installs no
+//! signal handler and knows no exit codes.
+//!
+//! ```no_run
+#![doc = include_str!("../examples/run_suite.rs")]
+//! ```
+//!
+//! The first-party components come with the crate, so a suite can name them. May import every crate of the workspace
+//! except `gage-view` and the program.
+
+mod aggregators;
+mod answer_cache;
+mod context;
+mod describe;
+mod error;
+mod finish;
+mod lock;
+mod observe;
+mod outcome;
+mod output_folder;
+mod progress;
+mod request;
+mod rescore;
+mod run;
+mod suite_source;
+mod verify;
+
+pub use answer_cache::{CacheChoice, CacheOptions};
+pub use context::{Context, HostSettings, hub_token, user_cache_folder};
+pub use error::{ErrorCategory, RunnerError};
+pub use gage_engine::{CancelToken, RunUsage, StopReason, TaskReport};
+pub use gage_record::RunStatus;
+pub use lock::{LockChange, LockOutcome, default_lock_path, lock};
+pub use observe::{EventsHttp, ObserveOptions};
+pub use outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
+pub use progress::{NoProgress, RunEvent, RunProgress};
+pub use request::{
+    DEFAULT_CONCURRENCY, HttpExchanges, LockAction, LockRequest, RescoreRequest, ResumeRequest, RunRequest,
+    VerifyRequest,
+};
+pub use rescore::rescore;
+pub use run::{resume, run};
+pub use suite_source::{SuiteDefaults, SuiteSource, Variables};
+pub use verify::{RescoreCheck, VerifyOutcome, verify};
+
+/// The version of the host, as manifests record it.
+pub const HOST_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,226 @@
+//! The lock of a suite: made, compared, updated.
+
+use crate::progress::FetchEvents;
+use crate::request::{HttpExchanges, LockAction, LockRequest, RunRequest};
+use crate::suite_source::{ReadSuite, Variables};
+use crate::{HostSettings, RunnerError, SuiteSource};
+use gage_backend::OpenOptions;
+use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
+use gage_suite::{Lock, LockDifference, Origin, PluginPlaces};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use tokio::runtime::Runtime;
+
+/// The path of a suite's lock, if none is named: beside the suite, under its name.
+pub fn default_lock_path(suite: &Path) -> PathBuf {
+    suite.with_extension("gage.lock")
+}
+
+/// The outcome of a request about a lock.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LockOutcome {
+    /// The file of the lock.
+    pub path: PathBuf,
+    /// The name of the suite.
+    pub suite: String,
+    /// What became of the lock.
+    pub change: LockChange,
+}
+
+/// What became of a lock.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LockChange {
+    /// The suite had no lock, and has one now.
+    Created,
+    /// The lock equals the suite, so nothing was written.
+    Unchanged,
+    /// The lock differs from the suite. It was not to be updated, so nothing was written.
+    Stale(Vec<LockDifference>),
+    /// The comparison that was asked for; empty if lock and suite are equal.
+    Compared(Vec<LockDifference>),
+    /// The lock was to be updated.
+    Updated {
+        /// Whether anything was written.
+        is_written: bool,
+        /// What still differs, because only a part was updated.
+        remaining: Vec<LockDifference>,
+    },
+}
+
+/// Makes, compares or updates the lock of a suite. Loads its models. Must not be called from within an async runtime.
+///
+/// # Errors
+/// When the suite or its lock cannot be used, or the lock is of another suite.
+pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
+    let path = request.path.clone().unwrap_or_else(|| default_lock_path(&request.suite.path));
+    let needs_lock = request.action != LockAction::Create;
+    let before = (needs_lock || path.exists()).then(|| Lock::read(&path)).transpose();
+    let before = before.map_err(RunnerError::Suite)?;
+    let (mut found, datasets) = found_lock(request, before.as_ref())?;
+    let counted = match &before {
+        Some(before) if request.action == LockAction::Check => found.take_rows(before, &datasets, true),
+        _ => found.count_rows(&datasets),
+    };
+    if let Err(error) = counted {
+        let changed = before.map(|before| changes_of_same_suite(&before, &found)).unwrap_or_default();
+        return Err(RunnerError::Rows(error).with_changes(changed));
+    }
+    let change = match before {
+        None => {
+            found.write(&path).map_err(RunnerError::Suite)?;
+            LockChange::Created
+        }
+        Some(before) => change(&request.action, &before, &found, &path)?,
+    };
+    Ok(LockOutcome { suite: found.suite().to_owned(), path, change })
+}
+
+/// Compares or updates a lock.
+fn change(
+    action: &LockAction,
+    before: &Lock,
+    found: &Lock,
+    path: &Path,
+) -> Result<LockChange, RunnerError> {
+    if *action == LockAction::Check {
+        return Ok(LockChange::Compared(before.differences(found)));
+    }
+    check_suite(before, found, path)?;
+    let updated = match action {
+        LockAction::Create | LockAction::Check => {
+            let differing = before.differences(found);
+            return Ok(if differing.is_empty() { LockChange::Unchanged } else { LockChange::Stale(differing) });
+        }
+        LockAction::Update => found.clone(),
+        LockAction::UpdatePart(part) => {
+            before.with_part(part, found).map_err(RunnerError::UnknownLockPart)?
+        }
+    };
+    let is_written = *before != updated;
+    if is_written {
+        updated.write(path).map_err(RunnerError::Suite)?;
+    }
+    Ok(LockChange::Updated { is_written, remaining: updated.differences(found) })
+}
+
+/// Refuses the lock of another suite.
+fn check_suite(locked: &Lock, found: &Lock, path: &Path) -> Result<(), RunnerError> {
+    if locked.suite() == found.suite() {
+        return Ok(());
+    }
+    Err(RunnerError::LockOfAnotherSuite {
+        path: path.to_owned(),
+        locked: locked.suite().to_owned(),
+        found: found.suite().to_owned(),
+    })
+}
+
+/// Finds everything that a suite is made from. All problems are collected before any is returned.
+fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Datasets), RunnerError> {
+    let context = &request.context;
+    let mut suite = ReadSuite::new(context, &request.suite, Variables::default());
+    let config = suite.loaded.config.take();
+    let mut problems = std::mem::take(&mut suite.loaded.problems);
+    let explained = |error: RunnerError, suite: &ReadSuite| match before {
+        Some(before) => error.with_changes(unusable(before, &request.suite, &context.host, suite)),
+        None => error,
+    };
+    let mut registry = match context.registry(&request.suite.plugin_folders) {
+        Ok(registry) => registry,
+        Err(error @ RunnerError::Plugins(_)) => return Err(explained(error, &suite)),
+        Err(error) => return Err(error),
+    };
+    let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
+    let fetching = FetchEvents(&*context.progress);
+    let locating = context.locate_options(request.is_offline, &fetching);
+    let datasets = plan.as_ref().and_then(|plan| Datasets::locate(plan, &locating, &mut problems));
+    let models =
+        plan.as_ref().and_then(|plan| fetch_models(plan, &context.host.hub, &locating, &mut problems));
+    let runtime =
+        Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
+    let session = match (&plan, &datasets, models) {
+        (Some(plan), Some(_), Some(model_files)) => {
+            let opening = OpenOptions { model_files, ..context.host.open_options() };
+            runtime.block_on(Session::open(plan, &registry, &opening, &mut problems))
+        }
+        _ => None,
+    };
+    let (Some(plan), Some(datasets), Some(session), Some(origin)) =
+        (plan, datasets, session, &suite.loaded.origin)
+    else {
+        return Err(explained(RunnerError::problems(problems), &suite));
+    };
+    context.progress.on_event(&crate::RunEvent::Warnings(&problems));
+    let identity = identity(&plan, &datasets, &session);
+    Ok((suite.lock(&request.suite.path, origin, &identity)?, datasets))
+}
+
+impl ReadSuite {
+    /// The lock of a suite of which everything was found.
+    pub(crate) fn lock(&self, path: &Path, origin: &Origin, identity: &Value) -> Result<Lock, RunnerError> {
+        Lock::new(path, &self.overrides, &|name| self.variables.get(name), origin, identity)
+            .map_err(RunnerError::Suite)
+    }
+}
+
+/// The lock that a run must be equal to.
+pub(crate) struct Expected<'l> {
+    pub(crate) locked: &'l Lock,
+    pub(crate) path: &'l Path,
+}
+
+impl Expected<'_> {
+    /// Compares what a run is made from with the lock.
+    pub(crate) fn check(
+        &self,
+        found: &mut Lock,
+        datasets: &Datasets,
+        request: &RunRequest,
+    ) -> Result<(), RunnerError> {
+        let Expected { locked, path } = *self;
+        if let Err(error) = found.take_rows(locked, datasets, false) {
+            return Err(RunnerError::Rows(error).with_changes(changes_of_same_suite(locked, found)));
+        }
+        check_suite(locked, found, path)?;
+        if matches!(request.exchanges, HttpExchanges::Replay(_)) {
+            found.take_unset(locked);
+        }
+        let mut differences = locked.differences(found);
+        differences.extend(request.max_samples.map(|most| LockDifference {
+            field: "--max-samples".to_owned(),
+            locked: None,
+            found: Some(most.into()),
+        }));
+        match differences.is_empty() {
+            true => Ok(()),
+            false => Err(RunnerError::LockMismatch { path: path.to_owned(), differences }),
+        }
+    }
+}
+
+/// What differs from the lock in a suite that cannot be used. Empty if that is not the reason.
+pub(crate) fn changes_of_unusable(
+    locked: &Lock,
+    request: &RunRequest,
+    suite: &ReadSuite,
+) -> Vec<LockDifference> {
+    unusable(locked, &request.suite, &request.context.host, suite)
+}
+
+fn unusable(
+    locked: &Lock,
+    source: &SuiteSource,
+    host: &HostSettings,
+    suite: &ReadSuite,
+) -> Vec<LockDifference> {
+    let places =
+        PluginPlaces { folders: &source.plugin_folders, is_bundled: &|name| host.is_bundled(name) };
+    locked.unusable(&source.path, &suite.overrides, &|name| suite.variables.get(name), &places)
+}
+
+/// What differs from the lock in the same suite, of which a dataset cannot be read to its end.
+fn changes_of_same_suite(locked: &Lock, found: &Lock) -> Vec<LockDifference> {
+    if locked.suite() == found.suite() { locked.differences(found) } else { Vec::new() }
+}

@@ -1,0 +1,260 @@
+//! Scoring again: the answers of a run get the scores of other metrics, or of newer ones.
+
+mod overrides;
+
+use crate::aggregators::Aggregators;
+use crate::describe::describe;
+use crate::finish::{EndedRun, Origin, completeness_of_parent};
+use crate::outcome::Shortfall;
+use crate::progress::EngineEvents;
+use crate::request::RescoreRequest;
+use crate::run::{cores, new_run_id};
+use crate::suite_source::Variables;
+use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError};
+use gage_config::{
+    Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, withheld_json,
+    withheld_of_scoring,
+};
+use gage_engine::{Plan, RescoreContext, RunReport, Scoring};
+use gage_record::{RunFolder, RunReader, RunStatus};
+use gage_report::Completeness;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Scores the answers of a run again, into a new run folder. No model is asked.
+///
+/// # Errors
+/// When the answers cannot be read or scored, and when the new folder cannot be written.
+pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
+    let began = Instant::now();
+    let parent = RunReader::open(&request.run).map_err(RunnerError::Record)?;
+    let run_id = request.run_id.clone().unwrap_or_else(new_run_id);
+    let root = root_of(request);
+    if RunFolder::exists(&root, &run_id) {
+        return Err(RunnerError::RunExists { run_id, root });
+    }
+    check_parent(&parent)?;
+    let (config, scoring) = planned(request, &parent)?;
+    let progress = &request.context.progress;
+    progress.on_event(&RunEvent::Started);
+    let scored = Rescoring { request, parent: &parent, config: &config, scoring: &scoring }
+        .call_engine(&root, &run_id);
+    progress.on_event(&RunEvent::TasksEnded);
+    let ended = EndedRun {
+        config: &config,
+        tasks: config.tasks.iter().zip(&scoring).map(|(spec, scoring)| describe(spec, scoring)).collect(),
+        aggregators: Aggregators::new(scoring.iter()),
+        origin: Origin::Answers {
+            parent: shortfall_of(&parent),
+            completeness: match parent.manifest().status {
+                RunStatus::Complete => Completeness::new(),
+                _ => completeness_of_parent(&parent, &config),
+            },
+        },
+        report: scored?,
+        began,
+    };
+    ended.finish()
+}
+
+/// The folder that gets the new run folder.
+fn root_of(request: &RescoreRequest) -> PathBuf {
+    if let Some(root) = &request.output_folder {
+        return root.clone();
+    }
+    // As it is, so that `.` has a folder above it.
+    let settled = request.run.canonicalize().unwrap_or_else(|_| request.run.clone());
+    let written = request.run.parent().filter(|folder| !folder.as_os_str().is_empty());
+    written.or(settled.parent()).unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Refuses a run whose manifest is damaged, and one without samples.
+fn check_parent(parent: &RunReader) -> Result<(), RunnerError> {
+    let path = parent.path().to_owned();
+    if let Some(reason) = parent.seal().wrong() {
+        return Err(RunnerError::UntrustedManifest { path, reason: reason.to_owned() });
+    }
+    if parent.journal().is_ok_and(|journal| journal.is_empty()) {
+        return Err(RunnerError::NothingToScore { path });
+    }
+    Ok(())
+}
+
+/// The suite by which the answers are scored, with its metrics checked.
+fn planned(
+    request: &RescoreRequest,
+    parent: &RunReader,
+) -> Result<(PipelineConfig, Vec<Scoring>), RunnerError> {
+    let RecordedConfig { config, mut problems, missing } = suite(request, &request.overrides, parent)?;
+    if !missing.is_empty() && !problems.has_errors() {
+        return Err(RunnerError::MissingVariables(missing));
+    }
+    let mut registry = request.context.registry(&request.plugin_folders)?;
+    let Some(config) = config.filter(|_| !problems.has_errors()) else {
+        return Err(RunnerError::problems(problems));
+    };
+    if !request.overrides.is_empty()
+        && let Ok(RecordedConfig { config: Some(unchanged), .. }) = suite(request, &[], parent)
+        && let Some(key) = overrides::without_effect(&unchanged.document, &config.document)
+    {
+        return Err(RunnerError::OverrideWithoutEffect { key });
+    }
+    let asked = load_expanded(&parent.manifest().identity["config"], &[], parent).config;
+    if let Some(asked) = &asked {
+        check_repeats(&config, asked)?;
+    }
+    // Of a run that was scored again itself the suite need not be the one that asked.
+    let asked = asked.filter(|_| parent.manifest().parent_run.is_none());
+    let scoring =
+        Plan::scoring(&config, parent.manifest(), asked.as_ref(), &mut registry, &mut problems);
+    let Some(scoring) = scoring else { return Err(RunnerError::problems(problems)) };
+    request.context.progress.on_event(&RunEvent::Warnings(&problems));
+    Ok((config, scoring))
+}
+
+/// Answers that are about to be scored again.
+struct Rescoring<'r> {
+    request: &'r RescoreRequest,
+    parent: &'r RunReader,
+    config: &'r PipelineConfig,
+    scoring: &'r [Scoring],
+}
+
+impl Rescoring<'_> {
+    fn call_engine(&self, root: &Path, run_id: &str) -> Result<RunReport, RunnerError> {
+        let Rescoring { request, parent, config, scoring } = *self;
+        let withheld = match request.suite {
+            Some(_) => withheld_json(&config.withheld),
+            None => withheld_of_scoring(parent.manifest().identity.get("withheld"), &config.withheld),
+        };
+        let context = &request.context;
+        let events = EngineEvents { progress: Arc::clone(&context.progress), observability: None };
+        let scored = gage_engine::rescore(&RescoreContext {
+            parent,
+            config: &config.document,
+            withheld: &withheld,
+            tasks: scoring,
+            root,
+            run_id,
+            host_version: HOST_VERSION,
+            workers: cores(),
+            progress: &events,
+            stop: &context.stop,
+        });
+        scored.map_err(RunnerError::Rescore)
+    }
+}
+
+/// Why a run has fewer answers than it was to have.
+fn shortfall_of(parent: &RunReader) -> Option<Shortfall> {
+    let manifest = parent.manifest();
+    let run_id = manifest.run_id.clone();
+    match manifest.status {
+        RunStatus::Complete | RunStatus::Incomplete => {
+            let reason = manifest.ended_by.clone()?;
+            Some(Shortfall::ParentEndedEarly { run_id, reason })
+        }
+        status @ (RunStatus::Running | RunStatus::Interrupted) => {
+            Some(Shortfall::ParentUnfinished { run_id, status })
+        }
+    }
+}
+
+/// The suite by which answers are scored: the one that is given, or that of the run, with other metrics if some are given.
+fn suite(
+    request: &RescoreRequest,
+    overrides: &[String],
+    parent: &RunReader,
+) -> Result<RecordedConfig, RunnerError> {
+    if let Some(path) = &request.suite {
+        let loaded = request.context.load(path, overrides, &Variables::default(), false);
+        return Ok(RecordedConfig {
+            config: loaded.config,
+            problems: loaded.problems,
+            missing: Vec::new(),
+        });
+    }
+    let mut document = parent.manifest().identity["config"].clone();
+    if !document.is_object() {
+        return Err(RunnerError::NoConfiguration { path: parent.path().to_owned() });
+    }
+    if !request.metrics.is_empty() {
+        add_scoring(&mut document["custom"]);
+        document["tasks"].as_array_mut().into_iter().flatten().for_each(add_scoring);
+        document["metrics"] = request.metrics.iter().map(|metric| metric_of(metric)).collect();
+        for task in document["tasks"].as_array_mut().into_iter().flatten() {
+            if let Value::Object(task) = task {
+                task.shift_remove("metric_overrides");
+            }
+        }
+    }
+    Ok(load_expanded(&document, overrides, parent))
+}
+
+/// Reads a suite that was expanded when its run began.
+pub(crate) fn load_expanded(document: &Value, overrides: &[String], parent: &RunReader) -> RecordedConfig {
+    let name = format!("the suite of {}", parent.path().display());
+    let variable = |name: &str| std::env::var(name).ok();
+    let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
+    let withheld = parent.manifest().identity.get("withheld");
+    load_recorded_to_score(&name, document, withheld, overrides, &environment)
+}
+
+/// Adds the step that scores, if there are steps and none of them scores.
+fn add_scoring(of: &mut Value) {
+    if let Some(steps) = of.get_mut("steps").and_then(Value::as_array_mut)
+        && !steps.iter().any(|step| step["step"] == "auto_eval")
+    {
+        steps.push(json!({"step": "auto_eval"}));
+    }
+}
+
+/// Refuses a task that would be repeated in another way than its run asked.
+fn check_repeats(config: &PipelineConfig, asked: &PipelineConfig) -> Result<(), RunnerError> {
+    for task in &config.tasks {
+        let before = asked.tasks.iter().find(|one| one.task_id == task.task_id);
+        if let Some(before) = before.filter(|before| before.repeat != task.repeat) {
+            return Err(RunnerError::OtherRepeats {
+                task_id: task.task_id.clone(),
+                repeat: task.repeat,
+                asked: before.repeat,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A metric of the request: a name or a call, or an entry in JSON.
+fn metric_of(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(entry @ Value::Object(_)) => entry,
+        _ => json!(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_names_or_entries() {
+        assert_eq!(metric_of("exact_match"), json!("exact_match"));
+        assert_eq!(metric_of("token_f1(field=\"a\")"), json!("token_f1(field=\"a\")"));
+        assert_eq!(metric_of(r#"{"metric_id": "m"}"#), json!({"metric_id": "m"}));
+        assert_eq!(metric_of("3"), json!("3"), "not an entry");
+    }
+
+    #[test]
+    fn the_scoring_step_is_added_once() {
+        let mut task = json!({"steps": [{"step": "inference"}]});
+        for _ in 0..2 {
+            add_scoring(&mut task);
+            assert_eq!(task["steps"], json!([{"step": "inference"}, {"step": "auto_eval"}]));
+        }
+        let mut without = json!({"task_id": "t"});
+        add_scoring(&mut without);
+        assert_eq!(without, json!({"task_id": "t"}));
+    }
+}

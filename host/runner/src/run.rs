@@ -1,0 +1,335 @@
+//! A run: a suite becomes a run folder.
+
+use crate::aggregators::Aggregators;
+use crate::describe::describe;
+use crate::finish::{EndedRun, Origin};
+use crate::output_folder::OutputFolder;
+use crate::progress::{EngineEvents, FetchEvents};
+use crate::request::{HttpExchanges, ResumeRequest, RunRequest};
+use crate::suite_source::{ReadSuite, Variables};
+use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, lock};
+use gage_backend::{HttpRecording, OpenOptions, RecordingError};
+use gage_config::Problems;
+use gage_core::Outcome;
+use gage_engine::{
+    Datasets, Plan, Progress, RunContext, RunOptions, RunReport, Session, fetch_models, identity,
+    identity_of_config,
+};
+use gage_observe::Observability;
+use gage_plugin::Registry;
+use gage_record::{MissingManifest, RecordError, RunFolder, rfc3339};
+use gage_suite::{Lock, newest_unfinished};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+use tokio::runtime::Runtime;
+
+/// Runs a suite, and writes a run folder. Must not be called from within an async runtime: this thread waits.
+///
+/// A run that ends early, or in which samples fail, is an outcome and not an error.
+///
+/// # Errors
+/// When the run cannot begin, and when its folder cannot be written.
+pub fn run(request: &RunRequest) -> Result<RunOutcome, RunnerError> {
+    SuiteRun { request, retry: None }.execute()
+}
+
+/// Resumes a run that has not come to its end.
+///
+/// # Errors
+/// As [`run`], and when there is no such run or the suite is not the one that the run began with.
+pub fn resume(request: &ResumeRequest) -> Result<RunOutcome, RunnerError> {
+    SuiteRun { request: &request.run, retry: Some(&request.retry) }.execute()
+}
+
+/// A run that is to begin, or to be resumed.
+struct SuiteRun<'r> {
+    request: &'r RunRequest,
+    /// Of a run that is resumed, the outcomes that are tried again.
+    retry: Option<&'r [Outcome]>,
+}
+
+/// A suite with its datasets and model files, before a model is loaded.
+struct Prepared {
+    run_id: String,
+    plan: Plan,
+    registry: Registry,
+    datasets: Datasets,
+    model_files: BTreeMap<PathBuf, PathBuf>,
+    problems: Problems,
+}
+
+/// The models of a run, and what observes the run.
+struct OpenedModels {
+    observability: Observability,
+    recording: Option<Arc<HttpRecording>>,
+    runtime: Runtime,
+    session: Session,
+    loading: Instant,
+    /// Removes a folder of runs that no run came into.
+    _output_folder: OutputFolder,
+}
+
+impl SuiteRun<'_> {
+    fn execute(&self) -> Result<RunOutcome, RunnerError> {
+        let began = Instant::now();
+        let request = self.request;
+        if let Some(run_id) = &request.run_id {
+            self.check_run_id(run_id)?;
+        }
+        let locked = request.lock.as_deref().map(Lock::read).transpose().map_err(RunnerError::Suite)?;
+        // What is played back was asked with secrets, and needs none.
+        let variables = match &request.exchanges {
+            HttpExchanges::Replay(_) => Variables::of_replay(&request.suite),
+            HttpExchanges::Live | HttpExchanges::Record(_) => Variables::default(),
+        };
+        let mut suite = ReadSuite::new(&request.context, &request.suite, variables);
+        let origin = suite.loaded.origin.take();
+        // A suite that cannot be used may have changed since it was locked.
+        let unusable = |suite: &ReadSuite, error: RunnerError| match &locked {
+            Some(locked) => error.with_changes(lock::changes_of_unusable(locked, request, suite)),
+            None => error,
+        };
+        let prepared = self.prepare(&mut suite).map_err(|error| error.of(&suite, &unusable))?;
+        let (prepared, opened) = self.open(prepared).map_err(|error| error.of(&suite, &unusable))?;
+        let mut found = match origin {
+            Some(origin) => {
+                let identity = identity(&prepared.plan, &prepared.datasets, &opened.session);
+                Some(suite.lock(&request.suite.path, &origin, &identity)?)
+            }
+            None => None,
+        };
+        if let (Some(locked), Some(found), Some(path)) = (&locked, &mut found, &request.lock) {
+            lock::Expected { locked, path }.check(found, &prepared.datasets, request)?;
+        }
+        self.run_tasks(&prepared, opened, found.map(|found| found.to_yaml()), began)
+    }
+
+    /// Refuses the id of an existing run for a new run, and of a missing one for a resumed run.
+    fn check_run_id(&self, run_id: &str) -> Result<(), RunnerError> {
+        let root = &self.request.output_folder;
+        let path = root.join(run_id);
+        let run_id = run_id.to_owned();
+        match (self.retry.is_some(), RunFolder::exists(root, &run_id)) {
+            (false, true) => Err(RunnerError::RunExists { run_id, root: root.clone() }),
+            (true, false) => Err(RunnerError::Record(RecordError::RunMissing { run_id, path })),
+            (false, false)
+                if matches!(
+                    MissingManifest::of(&path),
+                    MissingManifest::Lost | MissingManifest::Foreign
+                ) =>
+            {
+                Err(RunnerError::Record(RecordError::RunExists { run_id, path }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the suite, and locates its datasets and model files.
+    fn prepare(&self, suite: &mut ReadSuite) -> Result<Prepared, StepError> {
+        let context = &self.request.context;
+        let mut registry =
+            context.registry(&self.request.suite.plugin_folders).map_err(StepError::of_registry)?;
+        let mut problems = std::mem::take(&mut suite.loaded.problems);
+        let config = suite.loaded.config.take().map(|mut config| {
+            config.budget = self.request.budget.clone().over(&config.budget);
+            config
+        });
+        let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
+            return Err(StepError::Suite(RunnerError::problems(problems)));
+        };
+        let run_id = self.run_id(&plan)?;
+        let fetching = FetchEvents(&*context.progress);
+        let locating = context.locate_options(self.request.is_offline, &fetching);
+        let Some(datasets) = Datasets::locate(&plan, &locating, &mut problems) else {
+            return Err(StepError::Suite(RunnerError::problems(problems)));
+        };
+        let Some(model_files) = fetch_models(&plan, &context.host.hub, &locating, &mut problems) else {
+            return Err(StepError::Suite(RunnerError::problems(problems)));
+        };
+        Ok(Prepared { run_id, plan, registry, datasets, model_files, problems })
+    }
+
+    /// The id of the run: the one that was given, the one to resume, or a new one.
+    fn run_id(&self, plan: &Plan) -> Result<String, RunnerError> {
+        if let Some(run_id) = &self.request.run_id {
+            return Ok(run_id.clone());
+        }
+        if self.retry.is_none() {
+            return Ok(new_run_id());
+        }
+        let root = &self.request.output_folder;
+        let found = match newest_unfinished(root, &identity_of_config(plan)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(RunnerError::UnreadableRuns { root: root.clone(), error });
+            }
+            found => found.ok().flatten(),
+        };
+        let run_id = found.ok_or_else(|| RunnerError::NothingToResume { root: root.clone() })?;
+        self.request.context.progress.on_event(&RunEvent::Resuming { folder: &root.join(&run_id) });
+        Ok(run_id)
+    }
+
+    /// Starts the observers, and loads the models.
+    fn open(&self, mut prepared: Prepared) -> Result<(Prepared, OpenedModels), StepError> {
+        let request = self.request;
+        let progress = &*request.context.progress;
+        let observability = request.observe.observability(&prepared.run_id)?;
+        let output_folder = OutputFolder::create(&request.output_folder).map_err(|error| {
+            RunnerError::OutputFolder { path: request.output_folder.clone(), error }
+        })?;
+        let runtime =
+            Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
+        runtime.block_on(request.observe.serve(&observability, progress))?;
+        let loading = Instant::now();
+        let recording = recording_of(&request.exchanges).map_err(RunnerError::HttpRecording)?;
+        let answers = request.cache.open(
+            prepared.plan.config.cache.as_ref(),
+            &request.exchanges,
+            &request.context.host,
+            self.retry.is_some_and(|retry| !retry.is_empty()),
+        )?;
+        let opening = OpenOptions {
+            tape: recording.clone(),
+            answers,
+            model_files: std::mem::take(&mut prepared.model_files),
+            ..request.context.host.open_options()
+        };
+        let Prepared { plan, registry, datasets, problems, .. } = &mut prepared;
+        let session = runtime.block_on(Session::open(plan, registry, &opening, problems));
+        if let Some(session) = &session {
+            session.check_media(plan, datasets, problems);
+        }
+        let Some(session) = session.filter(|_| !problems.has_errors()) else {
+            return Err(StepError::Suite(RunnerError::problems(prepared.problems)));
+        };
+        progress.on_event(&RunEvent::Warnings(problems));
+        let opened = OpenedModels {
+            observability,
+            recording,
+            runtime,
+            session,
+            loading,
+            _output_folder: output_folder,
+        };
+        Ok((prepared, opened))
+    }
+
+    /// Runs every task, and writes what is reported.
+    fn run_tasks(
+        &self,
+        prepared: &Prepared,
+        opened: OpenedModels,
+        lock: Option<String>,
+        began: Instant,
+    ) -> Result<RunOutcome, RunnerError> {
+        let Prepared { plan, .. } = prepared;
+        let progress = &self.request.context.progress;
+        let loading = opened.loading.elapsed();
+        progress.on_event(&RunEvent::Started);
+        let ran = self.call_engine(prepared, &opened);
+        progress.on_event(&RunEvent::TasksEnded);
+        let OpenedModels { observability, recording, runtime, session, .. } = opened;
+        let work = observability.meters.work();
+        // What was answered is kept, however the run ended.
+        let recorded = recording.map_or(Ok(0), |recording| recording.finish());
+        let ended = EndedRun {
+            config: &plan.config,
+            tasks: plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect(),
+            aggregators: Aggregators::new(plan.tasks.iter().map(|task| &task.scoring)),
+            origin: Origin::Models { lock, loading, work, backends: session.statistics() },
+            report: ran?,
+            began,
+        };
+        let outcome = ended.finish()?;
+        // A request that was given up may still wait for an answer, and is not waited for.
+        runtime.shutdown_background();
+        Ok(RunOutcome { recording_error: recorded.err(), ..outcome })
+    }
+
+    fn call_engine(&self, prepared: &Prepared, opened: &OpenedModels) -> Result<RunReport, RunnerError> {
+        let request = self.request;
+        let options = RunOptions {
+            concurrency: request.concurrency,
+            max_samples: request.max_samples,
+            workers: request.scoring_threads.unwrap_or_else(cores),
+            task_parallelism: request.task_parallelism,
+            resume: self.retry.is_some(),
+            retry: self.retry.unwrap_or_default().to_vec(),
+            host_version: HOST_VERSION,
+            observability: opened.observability.clone(),
+        };
+        let events: Arc<dyn Progress> = Arc::new(EngineEvents {
+            progress: Arc::clone(&request.context.progress),
+            observability: Some(opened.observability.clone()),
+        });
+        let context = RunContext {
+            plan: &prepared.plan,
+            datasets: &prepared.datasets,
+            session: &opened.session,
+            root: &request.output_folder,
+            run_id: &prepared.run_id,
+            options: &options,
+            progress: &events,
+            stop: &request.context.stop,
+            runtime: opened.runtime.handle(),
+        };
+        gage_engine::run(&context).map_err(RunnerError::Run)
+    }
+}
+
+/// Why a step of a run failed.
+enum StepError {
+    /// The suite cannot be used, which its lock may explain.
+    Suite(RunnerError),
+    /// Something besides the suite.
+    Other(RunnerError),
+}
+
+impl StepError {
+    fn of_registry(error: RunnerError) -> StepError {
+        match error {
+            error @ RunnerError::Plugins(_) => StepError::Suite(error),
+            error => StepError::Other(error),
+        }
+    }
+
+    fn of(self, suite: &ReadSuite, unusable: &dyn Fn(&ReadSuite, RunnerError) -> RunnerError) -> RunnerError {
+        match self {
+            StepError::Suite(error) => unusable(suite, error),
+            StepError::Other(error) => error,
+        }
+    }
+}
+
+impl From<RunnerError> for StepError {
+    fn from(error: RunnerError) -> StepError {
+        StepError::Other(error)
+    }
+}
+
+/// Opens the file in which HTTP exchanges are recorded, or from which they are replayed.
+fn recording_of(exchanges: &HttpExchanges) -> Result<Option<Arc<HttpRecording>>, RecordingError> {
+    let recording = match exchanges {
+        HttpExchanges::Record(path) => HttpRecording::record(path)?,
+        HttpExchanges::Replay(path) => HttpRecording::replay(path)?,
+        HttpExchanges::Live => return Ok(None),
+    };
+    Ok(Some(Arc::new(recording)))
+}
+
+/// The cores of the machine, as far as this process may use them.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A new id: date, time, and what keeps two runs of one second apart: `20260102-030405-1f3a`.
+pub(crate) fn new_run_id() -> String {
+    let now = SystemTime::now();
+    let time: String = rfc3339(now).chars().filter(|character| !"-:Z".contains(*character)).collect();
+    let nanoseconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+    let apart = (nanoseconds ^ std::process::id()) & 0xffff;
+    format!("{}-{apart:04x}", time.replace('T', "-"))
+}

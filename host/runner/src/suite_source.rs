@@ -1,0 +1,110 @@
+//! The source of a suite: its file, the values set over it, and the defaults below it.
+
+use crate::{Context, RunEvent};
+use gage_config::{Problems, is_secret_name};
+use gage_core::SECRET_MARK;
+use gage_suite::{LoadedSuite, secret_variables, without_default};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Which suite, and what is changed in it.
+#[derive(Clone, Debug, Default)]
+pub struct SuiteSource {
+    /// The file, a YAML document of the kind PipelineConfig or RunConfig.
+    pub path: PathBuf,
+    /// Values that replace those of the file: `tasks.0.max_samples=5`.
+    pub overrides: Vec<String>,
+    /// Folders of components, each `.wasm` file under its own name and without grants.
+    pub plugin_folders: Vec<PathBuf>,
+}
+
+impl SuiteSource {
+    /// The suite in a file, unchanged.
+    pub fn new(path: impl Into<PathBuf>) -> SuiteSource {
+        SuiteSource { path: path.into(), ..SuiteSource::default() }
+    }
+}
+
+/// What is set where a suite leaves something open, such as variables of the environment.
+pub trait SuiteDefaults: Send + Sync {
+    /// The values, as overrides. `document` is the suite.
+    fn overrides(&self, document: &Value) -> Vec<String>;
+
+    /// Renames the sources of values in messages, so that they name what set the value.
+    fn rename_sources(&self, problems: &mut Problems);
+}
+
+/// No defaults: what a suite leaves open keeps its documented default.
+pub(crate) struct NoDefaults;
+
+impl SuiteDefaults for NoDefaults {
+    fn overrides(&self, _document: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn rename_sources(&self, _problems: &mut Problems) {}
+}
+
+/// The variables of the environment, as a suite takes them.
+#[derive(Clone, Debug, Default)]
+pub struct Variables {
+    /// Variables that need not be set, for nothing is sent.
+    idle: BTreeSet<String>,
+}
+
+impl Variables {
+    /// For a replay: secrets of backends that have no default need not be set, and are then none.
+    pub(crate) fn of_replay(suite: &SuiteSource) -> Variables {
+        let mut idle = secret_variables(&suite.path);
+        let set = suite.overrides.iter().filter(|text| text.contains("backend"));
+        let set = set.flat_map(|text| without_default(text));
+        idle.extend(set.filter(|name| is_secret_name(name)).map(str::to_owned));
+        Variables { idle }
+    }
+
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let set = std::env::var(name).ok();
+        set.or_else(|| self.idle.contains(name).then(|| SECRET_MARK.to_owned()))
+    }
+}
+
+impl Context {
+    /// Reads the suite in a file, of either kind. With `datasets_only` it need not say what is done with the data.
+    pub fn load(
+        &self,
+        path: &Path,
+        overrides: &[String],
+        variables: &Variables,
+        datasets_only: bool,
+    ) -> LoadedSuite {
+        let mut loaded = gage_suite::load(path, overrides, &|name| variables.get(name), datasets_only);
+        self.defaults.rename_sources(&mut loaded.problems);
+        loaded
+    }
+
+    /// The overrides of a source, followed by the defaults for what the suite leaves open.
+    pub fn all_overrides(&self, suite: &SuiteSource, variables: &Variables) -> Vec<String> {
+        let read = self.load(&suite.path, &suite.overrides, variables, false).config;
+        let defaults = read.map(|config| self.defaults.overrides(&config.document)).unwrap_or_default();
+        [suite.overrides.clone(), defaults].concat()
+    }
+}
+
+/// A suite that was read, and what its values are from.
+pub(crate) struct ReadSuite {
+    pub(crate) variables: Variables,
+    pub(crate) overrides: Vec<String>,
+    pub(crate) loaded: LoadedSuite,
+}
+
+impl ReadSuite {
+    /// Reads a suite, and reports that it was read.
+    pub(crate) fn new(context: &Context, suite: &SuiteSource, variables: Variables) -> ReadSuite {
+        let overrides = context.all_overrides(suite, &variables);
+        let loaded = context.load(&suite.path, &overrides, &variables, false);
+        context.progress.on_event(&RunEvent::SuiteRead { config: loaded.config.as_ref() });
+        ReadSuite { variables, overrides, loaded }
+    }
+}
