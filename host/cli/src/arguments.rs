@@ -14,7 +14,6 @@ mod resume;
 mod suite;
 mod view;
 
-use crate::commands::setup::{COMPILE, SERVE_MODEL};
 pub(crate) use budget::BudgetArguments;
 pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -43,6 +42,12 @@ pub(crate) use view::ViewArguments;
 
 /// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
 pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
+
+/// The argument by which this program is called to compile a component, as a child of itself.
+pub(crate) const COMPILE: &str = "compile-component";
+
+/// The argument by which this program is called to run a model, as a child of itself.
+pub(crate) const SERVE_MODEL: &str = "serve-model";
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -1,10 +1,10 @@
-use gage_runner::{RunEvent, RunProgress, RunRequest, RunnerError, run};
+use gage_runner::{RunEvent, RunOutcome, RunProgress, RunRequest, RunnerError, run};
+use std::path::Path;
 use std::sync::Arc;
 
-/// Prints the id of every finished sample.
-struct Samples;
+struct PrintSamples;
 
-impl RunProgress for Samples {
+impl RunProgress for PrintSamples {
     fn on_event(&self, event: &RunEvent<'_>) {
         if let RunEvent::SampleFinished(sample) = event {
             println!("{}: {}", sample.sample_id, sample.outcome);
@@ -12,10 +12,12 @@ impl RunProgress for Samples {
     }
 }
 
+pub fn evaluate(suite: &Path, runs: &Path) -> Result<RunOutcome, RunnerError> {
+    let mut request = RunRequest { output_folder: runs.to_owned(), ..RunRequest::new(suite) };
+    request.context.progress = Arc::new(PrintSamples);
+    run(&request)
+}
+
 fn main() -> Result<(), RunnerError> {
-    let mut request = RunRequest::new("suite.yaml");
-    request.context.progress = Arc::new(Samples);
-    let outcome = run(&request)?;
-    println!("{}: {} in {}", outcome.run_id, outcome.status.name(), outcome.folder.display());
-    Ok(())
+    evaluate(Path::new("suite.yaml"), Path::new("runs")).map(|outcome| println!("{}", outcome.run_id))
 }

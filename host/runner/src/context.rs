@@ -6,9 +6,7 @@ use gage_backend::{ModelProgram, OpenOptions};
 use gage_data::LocateOptions;
 use gage_data::hub::{HubProgress, HubToken, ModelHub};
 use gage_engine::CancelToken;
-use gage_plugin::{
-    BundledComponent, CompileProgress, ComponentCompiler, HostOptions, PluginHost, Registry,
-};
+use gage_plugin::{BundledComponent, CompileProgress, ComponentCompiler, HostOptions, PluginHost, Registry};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -130,7 +128,11 @@ impl Context {
     }
 
     /// How datasets and model files are located, with digests and with downloads unless `is_offline`.
-    pub(crate) fn locate_options<'o>(&'o self, is_offline: bool, fetching: &'o dyn HubProgress) -> LocateOptions<'o> {
+    pub(crate) fn locate_options<'o>(
+        &'o self,
+        is_offline: bool,
+        fetching: &'o dyn HubProgress,
+    ) -> LocateOptions<'o> {
         LocateOptions {
             with_digests: true,
             cache_folder: self.host.cache_folder.as_deref(),

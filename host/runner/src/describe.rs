@@ -75,11 +75,7 @@ fn metric_paths(spec: &TaskSpec, scoring: &Scoring) -> Vec<(String, String)> {
 }
 
 /// Says which prompts and sampling parameters the requests of each task were made with, and who judged the answers.
-pub(crate) fn describe_requests(
-    tasks: &mut [TaskDescription],
-    config: &PipelineConfig,
-    manifest: &Manifest,
-) {
+pub(crate) fn describe_requests(tasks: &mut [TaskDescription], config: &PipelineConfig, manifest: &Manifest) {
     let prompts = &manifest.identity["prompts"];
     let holds_secrets = !config.withheld.is_empty() || manifest.identity.get("withheld").is_some();
     let public = holds_secrets.then(|| load_recorded(&config.document)).flatten();
@@ -114,4 +110,3 @@ pub(crate) fn describe_requests(
         };
     }
 }
-

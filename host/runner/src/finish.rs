@@ -1,9 +1,9 @@
 //! The end of a run: reports, the status and the manifest are written.
 
+use crate::RunnerError;
 use crate::aggregators::Aggregators;
 use crate::describe::describe_requests;
 use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
-use crate::RunnerError;
 use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, StopReason, TaskReport};
@@ -79,8 +79,8 @@ impl EndedRun<'_> {
             folder.write_atomically(CONFIG_FILE, document.as_bytes()).map_err(RunnerError::unwritten)?;
         let completeness = completeness(&ran, &origin);
         let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
-        let reports = write_reports(&folder, &tasks, &completeness, &phases, &custom)
-            .map_err(RunnerError::Report)?;
+        let reports =
+            write_reports(&folder, &tasks, &completeness, &phases, &custom).map_err(RunnerError::Report)?;
         let shortfalls = shortfalls(config, &reports, &ran, stopped.as_ref(), &origin);
         let has_unread_data = ran.iter().any(|task| task.failure.is_some());
         let ending = Ending::new(stopped, has_unread_data, !shortfalls.is_empty());

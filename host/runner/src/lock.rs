@@ -30,7 +30,6 @@ pub struct LockOutcome {
 
 /// What became of a lock.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum LockChange {
     /// The suite had no lock, and has one now.
     Created,
@@ -78,12 +77,7 @@ pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
 }
 
 /// Compares or updates a lock.
-fn change(
-    action: &LockAction,
-    before: &Lock,
-    found: &Lock,
-    path: &Path,
-) -> Result<LockChange, RunnerError> {
+fn change(action: &LockAction, before: &Lock, found: &Lock, path: &Path) -> Result<LockChange, RunnerError> {
     if *action == LockAction::Check {
         return Ok(LockChange::Compared(before.differences(found)));
     }
@@ -91,7 +85,11 @@ fn change(
     let updated = match action {
         LockAction::Create | LockAction::Check => {
             let differing = before.differences(found);
-            return Ok(if differing.is_empty() { LockChange::Unchanged } else { LockChange::Stale(differing) });
+            return Ok(if differing.is_empty() {
+                LockChange::Unchanged
+            } else {
+                LockChange::Stale(differing)
+            });
         }
         LockAction::Update => found.clone(),
         LockAction::UpdatePart(part) => {
@@ -138,8 +136,7 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     let datasets = plan.as_ref().and_then(|plan| Datasets::locate(plan, &locating, &mut problems));
     let models =
         plan.as_ref().and_then(|plan| fetch_models(plan, &context.host.hub, &locating, &mut problems));
-    let runtime =
-        Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
+    let runtime = Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
     let session = match (&plan, &datasets, models) {
         (Some(plan), Some(_), Some(model_files)) => {
             let opening = OpenOptions { model_files, ..context.host.open_options() };
@@ -215,8 +212,7 @@ fn unusable(
     host: &HostSettings,
     suite: &ReadSuite,
 ) -> Vec<LockDifference> {
-    let places =
-        PluginPlaces { folders: &source.plugin_folders, is_bundled: &|name| host.is_bundled(name) };
+    let places = PluginPlaces { folders: &source.plugin_folders, is_bundled: &|name| host.is_bundled(name) };
     locked.unusable(&source.path, &suite.overrides, &|name| suite.variables.get(name), &places)
 }
 

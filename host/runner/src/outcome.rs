@@ -1,7 +1,7 @@
 //! The outcome of a run: how it ended, what it lacks, what was written.
 
-use gage_engine::{RunUsage, StopReason, TaskReport, TooManyInvalid};
 use gage_backend::RecordingError;
+use gage_engine::{RunUsage, StopReason, TaskReport, TooManyInvalid};
 use gage_record::RunStatus;
 use gage_report::WrittenReports;
 use std::path::PathBuf;
@@ -36,7 +36,6 @@ pub struct RunOutcome {
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Ending {
     /// Every task ended, and the suite asks for nothing more.
     Complete,
@@ -89,7 +88,6 @@ impl Ending {
 
 /// Something in which a run falls short of what its suite asks for.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Shortfall {
     /// More rows are not Samples than a dataset allows.
     InvalidRows(TooManyInvalid),

@@ -44,11 +44,11 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// The suite in a file, with every default.
-    pub fn new(suite: impl Into<PathBuf>) -> RunRequest {
+    /// A suite, with every default.
+    pub fn new(suite: impl Into<SuiteSource>) -> RunRequest {
         RunRequest {
             context: Context::default(),
-            suite: SuiteSource::new(suite),
+            suite: suite.into(),
             output_folder: PathBuf::from("runs"),
             run_id: None,
             concurrency: DEFAULT_CONCURRENCY,

@@ -12,8 +12,7 @@ use crate::run::{cores, new_run_id};
 use crate::suite_source::Variables;
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError};
 use gage_config::{
-    Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, withheld_json,
-    withheld_of_scoring,
+    Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, withheld_json, withheld_of_scoring,
 };
 use gage_engine::{Plan, RescoreContext, RunReport, Scoring};
 use gage_record::{RunFolder, RunReader, RunStatus};
@@ -107,8 +106,7 @@ fn planned(
     }
     // Of a run that was scored again itself the suite need not be the one that asked.
     let asked = asked.filter(|_| parent.manifest().parent_run.is_none());
-    let scoring =
-        Plan::scoring(&config, parent.manifest(), asked.as_ref(), &mut registry, &mut problems);
+    let scoring = Plan::scoring(&config, parent.manifest(), asked.as_ref(), &mut registry, &mut problems);
     let Some(scoring) = scoring else { return Err(RunnerError::problems(problems)) };
     request.context.progress.on_event(&RunEvent::Warnings(&problems));
     Ok((config, scoring))
@@ -170,11 +168,7 @@ fn suite(
 ) -> Result<RecordedConfig, RunnerError> {
     if let Some(path) = &request.suite {
         let loaded = request.context.load(path, overrides, &Variables::default(), false);
-        return Ok(RecordedConfig {
-            config: loaded.config,
-            problems: loaded.problems,
-            missing: Vec::new(),
-        });
+        return Ok(RecordedConfig { config: loaded.config, problems: loaded.problems, missing: Vec::new() });
     }
     let mut document = parent.manifest().identity["config"].clone();
     if !document.is_object() {

@@ -116,10 +116,7 @@ impl SuiteRun<'_> {
             (false, true) => Err(RunnerError::RunExists { run_id, root: root.clone() }),
             (true, false) => Err(RunnerError::Record(RecordError::RunMissing { run_id, path })),
             (false, false)
-                if matches!(
-                    MissingManifest::of(&path),
-                    MissingManifest::Lost | MissingManifest::Foreign
-                ) =>
+                if matches!(MissingManifest::of(&path), MissingManifest::Lost | MissingManifest::Foreign) =>
             {
                 Err(RunnerError::Record(RecordError::RunExists { run_id, path }))
             }
@@ -177,9 +174,8 @@ impl SuiteRun<'_> {
         let request = self.request;
         let progress = &*request.context.progress;
         let observability = request.observe.observability(&prepared.run_id)?;
-        let output_folder = OutputFolder::create(&request.output_folder).map_err(|error| {
-            RunnerError::OutputFolder { path: request.output_folder.clone(), error }
-        })?;
+        let output_folder = OutputFolder::create(&request.output_folder)
+            .map_err(|error| RunnerError::OutputFolder { path: request.output_folder.clone(), error })?;
         let runtime =
             Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
         runtime.block_on(request.observe.serve(&observability, progress))?;

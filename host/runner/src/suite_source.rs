@@ -19,10 +19,21 @@ pub struct SuiteSource {
     pub plugin_folders: Vec<PathBuf>,
 }
 
-impl SuiteSource {
-    /// The suite in a file, unchanged.
-    pub fn new(path: impl Into<PathBuf>) -> SuiteSource {
-        SuiteSource { path: path.into(), ..SuiteSource::default() }
+impl From<PathBuf> for SuiteSource {
+    fn from(path: PathBuf) -> SuiteSource {
+        SuiteSource { path, ..SuiteSource::default() }
+    }
+}
+
+impl From<&Path> for SuiteSource {
+    fn from(path: &Path) -> SuiteSource {
+        path.to_owned().into()
+    }
+}
+
+impl From<&str> for SuiteSource {
+    fn from(path: &str) -> SuiteSource {
+        PathBuf::from(path).into()
     }
 }
 

@@ -35,7 +35,6 @@ impl VerifyOutcome {
 
 /// What scoring the answers of a run again gave.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum RescoreCheck {
     /// It was not asked for, or the journal is damaged.
     NotTried,

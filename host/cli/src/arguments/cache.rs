@@ -1,7 +1,8 @@
 //! Whether answers are kept, and where.
 
 use clap::Args;
-use gage_config::{CacheSpec, parse_cache_size};
+use gage_config::parse_cache_size;
+use gage_runner::{CacheChoice, CacheOptions};
 use std::convert::Infallible;
 use std::path::PathBuf;
 
@@ -27,35 +28,10 @@ pub(crate) struct CacheArguments {
     cache_size: Option<u64>,
 }
 
-/// What was said about the cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CacheChoice {
-    /// None.
-    Off,
-    /// That of the suite, or the default one.
-    On,
-    /// The one in this folder.
-    Folder(PathBuf),
-}
-
 impl CacheArguments {
-    /// Whether a cache was asked for on the command line.
-    pub(crate) fn is_given(&self) -> bool {
-        matches!(self.cache, Some(CacheChoice::On | CacheChoice::Folder(_)))
-    }
-
-    /// What the suite says, with what was said here over it.
-    pub(crate) fn over(&self, suite: Option<&CacheSpec>) -> Option<CacheSpec> {
-        let mut spec = match &self.cache {
-            Some(CacheChoice::Off) => return None,
-            None => suite?.clone(),
-            Some(CacheChoice::On) => suite.cloned().unwrap_or_default(),
-            Some(CacheChoice::Folder(path)) => {
-                CacheSpec { path: Some(path.clone()), ..suite.cloned().unwrap_or_default() }
-            }
-        };
-        spec.most_bytes = self.cache_size.or(spec.most_bytes);
-        Some(spec)
+    /// The same for the library.
+    pub(crate) fn options(&self) -> CacheOptions {
+        CacheOptions { choice: self.cache.clone(), max_bytes: self.cache_size }
     }
 }
 
@@ -73,23 +49,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_wins_key_by_key() {
-        let spec = |path: Option<&str>, most_bytes| CacheSpec { path: path.map(PathBuf::from), most_bytes };
-        let suite = spec(Some("of-suite"), Some(1 << 30));
-        let given = |cache: Option<&str>, cache_size| CacheArguments {
-            cache: cache.and_then(|text| choice(text).ok()),
-            cache_size,
-        };
-        for (arguments, suite, expected) in [
-            (given(None, None), None, None),
-            (given(None, Some(5)), None, None),
-            (given(Some("off"), None), Some(&suite), None),
-            (given(None, Some(5)), Some(&suite), Some(spec(Some("of-suite"), Some(5)))),
-            (given(Some("on"), None), Some(&suite), Some(suite.clone())),
-            (given(Some("on"), None), None, Some(spec(None, None))),
-            (given(Some("a/b"), None), Some(&suite), Some(spec(Some("a/b"), Some(1 << 30)))),
+    fn a_cache_is_a_word_or_a_folder() {
+        for (text, expected) in [
+            ("off", CacheChoice::Off),
+            ("No", CacheChoice::Off),
+            ("", CacheChoice::On),
+            ("on", CacheChoice::On),
+            ("a/b", CacheChoice::Folder(PathBuf::from("a/b"))),
+            ("offline", CacheChoice::Folder(PathBuf::from("offline"))),
         ] {
-            assert_eq!(arguments.over(suite), expected, "{arguments:?}");
+            assert_eq!(choice(text), Ok(expected), "{text}");
         }
     }
 }

@@ -72,8 +72,7 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
     let source = &arguments.source;
     let is_suite = source.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
     if is_suite {
-        let variables = setup::Variables::default();
-        let read = |overrides: &[String]| setup::loaded(source, overrides, &variables, true);
+        let read = |overrides: &[String]| setup::loaded(source, overrides, true);
         let overrides = with_defaults(arguments, read(&arguments.overrides).config);
         let loaded = read(&overrides);
         return Ok((loaded.config, loaded.problems));

@@ -1,16 +1,15 @@
-//! `gage-host lock`: what a suite is made from, and what of it has changed. Also what `run` needs of locks.
+//! `gage-host lock`: what a suite is made from, and what of it has changed.
 
-use super::setup::{self, Variables};
-use crate::arguments::{ConfigArguments, LockArguments};
+use super::listener::Listener;
+use super::{failure, setup};
+use crate::arguments::{DEFAULT_LOG, LockArguments};
 use crate::exit_code::ExitCode;
-use crate::terminal::{self, FetchProgress};
-use anyhow::Context as _;
-use gage_backend::OpenOptions;
-use gage_data::LocateOptions;
-use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
-use gage_suite::{Lock, LockDifference, Origin, PluginPlaces, SuiteError};
+use crate::terminal;
+use gage_runner::{CancelToken, LockAction, LockChange, LockOutcome, LockRequest, lock};
+use gage_suite::LockDifference;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Longest value of the table, in characters; of a digest; and how many of them stand before the place where two values part.
 const MAX_VALUE_CHARS: usize = 48;
@@ -22,98 +21,83 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
         Ok(arguments) => arguments,
         Err((message, help)) => return Ok(terminal::usage_error(&message, Some(&help))),
     };
-    let path = lock_path(&arguments.config.path(), arguments.lock.as_deref());
-    let needs_lock = arguments.check || arguments.update.is_some();
-    let before = match (needs_lock || path.exists()).then(|| Lock::read(&path)).transpose() {
-        Ok(before) => before,
-        Err(error) => return setup::refuse_suite(error),
-    };
-    let (mut found, datasets) = match look(arguments, before.as_ref())? {
-        Ok(found) => found,
-        Err(code) => return Ok(code),
-    };
-    let counted = match &before {
-        Some(before) if arguments.check => found.take_rows(before, &datasets, true),
-        _ => found.count_rows(&datasets),
-    };
-    if let Err(error) = counted {
-        let code = terminal::usage_error(&error.to_string(), None);
-        return Ok(before.as_ref().and_then(|before| changed(before, &found)).unwrap_or(code));
-    }
-    let Some(before) = before else {
-        return write(arguments, &found, &path, "locked");
-    };
-    if before.suite() != found.suite() && !arguments.check {
-        return Ok(of_another(&before, &found, &path));
-    }
-    match &arguments.update {
-        None if !arguments.check => {
-            let differing = before.differences(&found);
-            if differing.is_empty() {
-                return tell(arguments, &found, &path, "as it was");
-            }
-            if arguments.json {
-                terminal::print_line(format_args!("{:#}", to_json(&differing)))?;
-            }
-            terminal::eprint_line(format_args!(
-                "error: there is a lock {} already, and the suite is another than it says\n\n{}\n  help: take all of this \
-                 over with --update, or a part of it with --update PART; the lock is as it was{}",
-                path.display(),
-                table(&differing),
-                help_for_withheld(&differing)
-            ));
-            Ok(ExitCode::LockMismatch)
-        }
-        None => {
-            let differing = before.differences(&found);
-            if arguments.json {
-                terminal::print_line(format_args!("{:#}", to_json(&differing)))?;
-            } else if !differing.is_empty() {
-                terminal::print_line(format_args!("{}{}", table(&differing), help_for_withheld(&differing)))?;
-            } else if !arguments.quiet {
-                terminal::print_line(format_args!("{}: nothing differs", path.display()))?;
-            }
-            Ok(if differing.is_empty() { ExitCode::Done } else { ExitCode::LockMismatch })
-        }
-        Some(part) if part.is_empty() => update(arguments, &before, &found, &path),
-        Some(part) => match before.with_part(part, &found) {
-            Ok(updated) => {
-                let code = update(arguments, &before, &updated, &path)?;
-                let left = updated.differences(&found);
-                if !left.is_empty() {
-                    terminal::eprint_line(format_args!("still different:\n{}", table(&left)));
-                }
-                Ok(code)
-            }
-            Err(error) => {
-                let parts: Vec<&str> = Lock::part_names().collect();
-                let help = format!("parts are {}, and below them a name: datasets.ID", parts.join(", "));
-                Ok(terminal::usage_error(&error.to_string(), Some(&help)))
-            }
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let listener = Listener::new(arguments.quiet);
+    let locked = lock(&LockRequest {
+        context: setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG),
+        suite: setup::source(&arguments.config),
+        path: arguments.lock.clone(),
+        is_offline: arguments.offline,
+        action: match &arguments.update {
+            _ if arguments.check => LockAction::Check,
+            None => LockAction::Create,
+            Some(part) if part.is_empty() => LockAction::Update,
+            Some(part) => LockAction::UpdatePart(part.clone()),
         },
+    });
+    match locked {
+        Ok(outcome) => print(arguments, &outcome),
+        Err(error) => failure::refuse(error),
     }
 }
 
-/// Writes a lock in the place of another, and nothing where the two are one.
-fn update(arguments: &LockArguments, before: &Lock, lock: &Lock, path: &Path) -> anyhow::Result<ExitCode> {
-    match before == lock {
-        true => tell(arguments, lock, path, "as it was, nothing written"),
-        false => write(arguments, lock, path, "updated"),
+/// Prints what became of the lock, and gives the exit code for it.
+fn print(arguments: &LockArguments, outcome: &LockOutcome) -> anyhow::Result<ExitCode> {
+    match &outcome.change {
+        LockChange::Created => print_state(arguments, outcome, "locked"),
+        LockChange::Unchanged => print_state(arguments, outcome, "as it was"),
+        LockChange::Stale(differences) => print_stale(arguments, outcome, differences),
+        LockChange::Compared(differences) => print_comparison(arguments, outcome, differences),
+        LockChange::Updated { is_written, remaining } => {
+            let state = if *is_written { "updated" } else { "as it was, nothing written" };
+            let code = print_state(arguments, outcome, state)?;
+            if !remaining.is_empty() {
+                terminal::eprint_line(format_args!("still different:\n{}", table(remaining)));
+            }
+            Ok(code)
+        }
     }
 }
 
-fn write(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyhow::Result<ExitCode> {
-    match lock.write(path) {
-        Ok(()) => tell(arguments, lock, path, what),
-        Err(error) => setup::refuse_suite(error),
+fn print_stale(
+    arguments: &LockArguments,
+    outcome: &LockOutcome,
+    differences: &[LockDifference],
+) -> anyhow::Result<ExitCode> {
+    if arguments.json {
+        terminal::print_line(format_args!("{:#}", to_json(differences)))?;
     }
+    terminal::eprint_line(format_args!(
+        "error: there is a lock {} already, and the suite is another than it says\n\n{}\n  help: take all of this \
+         over with --update, or a part of it with --update PART; the lock is as it was{}",
+        outcome.path.display(),
+        table(differences),
+        help_for_withheld(differences)
+    ));
+    Ok(ExitCode::LockMismatch)
 }
 
-fn tell(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyhow::Result<ExitCode> {
+fn print_comparison(
+    arguments: &LockArguments,
+    outcome: &LockOutcome,
+    differences: &[LockDifference],
+) -> anyhow::Result<ExitCode> {
+    if arguments.json {
+        terminal::print_line(format_args!("{:#}", to_json(differences)))?;
+    } else if !differences.is_empty() {
+        terminal::print_line(format_args!("{}{}", table(differences), help_for_withheld(differences)))?;
+    } else if !arguments.quiet {
+        terminal::print_line(format_args!("{}: nothing differs", outcome.path.display()))?;
+    }
+    Ok(if differences.is_empty() { ExitCode::Done } else { ExitCode::LockMismatch })
+}
+
+fn print_state(arguments: &LockArguments, outcome: &LockOutcome, state: &str) -> anyhow::Result<ExitCode> {
+    let path = outcome.path.display();
     if arguments.json {
         terminal::print_line(format_args!(
             "{:#}",
-            json!({"path": path.display().to_string(), "suite": lock.suite()})
+            json!({"path": path.to_string(), "suite": outcome.suite})
         ))?;
     } else if !arguments.quiet {
         let config = arguments.config.path();
@@ -128,141 +112,26 @@ fn tell(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyh
         if !arguments.config.overrides.is_empty() {
             next.push_str(", with the same --set");
         }
-        terminal::print_line(format_args!("{}: {what}\nnext: {next}", path.display()))?;
+        terminal::print_line(format_args!("{path}: {state}\nnext: {next}"))?;
     }
     Ok(ExitCode::Done)
 }
 
-/// Finds everything that a suite is made from. The inner error is the code of what was said already.
-fn look(
-    arguments: &LockArguments,
-    before: Option<&Lock>,
-) -> anyhow::Result<Result<(Lock, Datasets), ExitCode>> {
-    setup::logs(crate::arguments::DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let variables = Variables::default();
-    let overrides = setup::overrides(&arguments.config, &variables);
-    let loaded = setup::loaded(&arguments.config.path(), &overrides, &variables, false);
-    let mut problems = loaded.problems;
-    let why = || before.and_then(|before| unusable(before, &arguments.config, &overrides, &variables));
-    let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
-        Ok(registry) => registry,
-        Err(error) => {
-            let code = terminal::usage_error(&error.to_string(), error.help().as_deref());
-            return Ok(Err(why().unwrap_or(code)));
-        }
-    };
-    let plan = loaded.config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
-    let cache_folder = setup::cache_folder();
-    let fetching = FetchProgress::new(arguments.quiet);
-    let locating = LocateOptions {
-        with_digests: true,
-        cache_folder: cache_folder.as_deref(),
-        is_offline: arguments.offline,
-        progress: &fetching,
-        is_cancelled: &|| false,
-    };
-    let datasets = plan.as_ref().and_then(|plan| Datasets::locate(plan, &locating, &mut problems));
-    let hub = setup::model_hub();
-    let models = plan.as_ref().and_then(|plan| fetch_models(plan, &hub, &locating, &mut problems));
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
-    let session = match (&plan, &datasets, models) {
-        (Some(plan), Some(_), Some(model_files)) => {
-            let opening = setup::opening(crate::arguments::DEFAULT_LOG);
-            let opening = OpenOptions { model_files, ..opening };
-            runtime.block_on(Session::open(plan, &registry, &opening, &mut problems))
-        }
-        _ => None,
-    };
-    terminal::show_problems(&problems);
-    let (Some(plan), Some(datasets), Some(session), Some(origin)) = (plan, datasets, session, loaded.origin)
-    else {
-        return Ok(Err(why().unwrap_or(ExitCode::Configuration)));
-    };
-    let identity = identity(&plan, &datasets, &session);
-    match of_suite(&arguments.config.path(), &overrides, &variables, &origin, &identity) {
-        Ok(lock) => Ok(Ok((lock, datasets))),
-        Err(error) => Ok(Err(setup::refuse_suite(error)?)),
-    }
-}
-
-/// The lock of a suite of which everything was found.
-pub(super) fn of_suite(
-    path: &Path,
-    overrides: &[String],
-    variables: &Variables,
-    origin: &Origin,
-    identity: &Value,
-) -> Result<Lock, SuiteError> {
-    Lock::new(path, overrides, &|name| variables.get(name), origin, identity)
-}
-
-/// Where the lock of a suite lies: beside it, under its name.
-pub(super) fn lock_path(config: &Path, given: Option<&Path>) -> PathBuf {
-    match given {
-        Some(path) => path.to_owned(),
-        None => config.with_extension("gage.lock"),
-    }
-}
-
-/// Compares what a run is made from with what was locked. Gives the code of what was said where it differs.
-pub(super) fn compare(
-    locked: &Lock,
-    found: &mut Lock,
-    datasets: &Datasets,
-    path: &Path,
-    max_samples: Option<u64>,
-    is_replay: bool,
-) -> Option<ExitCode> {
-    if let Err(error) = found.take_rows(locked, datasets, false) {
-        let code = terminal::usage_error(&error.to_string(), None);
-        return Some(changed(locked, found).unwrap_or(code));
-    }
-    if locked.suite() != found.suite() {
-        return Some(of_another(locked, found, path));
-    }
-    if is_replay {
-        found.take_unset(locked);
-    }
-    let mut differing = locked.differences(found);
-    differing.extend(max_samples.map(|most| LockDifference {
-        field: "--max-samples".to_owned(),
-        locked: None,
-        found: Some(most.into()),
-    }));
-    if differing.is_empty() {
-        return None;
-    }
+/// Prints that a suite differs from its lock, and gives the exit code for it.
+pub(super) fn refuse_mismatch(path: &Path, differences: &[LockDifference]) -> ExitCode {
     terminal::eprint_line(format_args!(
         "error: the suite is another than the one that was locked in {}\n\n{}\n  help: go back to what was locked; or look at it \
          with `gage-host lock SUITE --check`, and take it over with `gage-host lock SUITE --update`{}",
         path.display(),
-        table(&differing),
-        help_for_withheld(&differing)
+        table(differences),
+        help_for_withheld(differences)
     ));
-    Some(ExitCode::LockMismatch)
+    ExitCode::LockMismatch
 }
 
-/// Shows what of a suite that cannot be used is another than what was locked. Nothing where that is not the reason.
-pub(super) fn unusable(
-    locked: &Lock,
-    config: &ConfigArguments,
-    overrides: &[String],
-    variables: &Variables,
-) -> Option<ExitCode> {
-    let places = PluginPlaces { folders: &config.plugin_folders, is_bundled: &setup::is_bundled };
-    show(&locked.unusable(&config.path(), overrides, &|name| variables.get(name), &places))
-}
-
-/// Shows what of a suite is another than what was locked, of which a dataset cannot be read to its end.
-fn changed(locked: &Lock, found: &Lock) -> Option<ExitCode> {
-    if locked.suite() == found.suite() { show(&locked.differences(found)) } else { None }
-}
-
-fn show(differing: &[LockDifference]) -> Option<ExitCode> {
-    (!differing.is_empty()).then(|| {
-        terminal::eprint_line(format_args!("\n{}{}", table(differing), help_for_withheld(differing)));
-        ExitCode::LockMismatch
-    })
+/// Prints what differs from a lock in a suite that cannot be used.
+pub(super) fn show(differences: &[LockDifference]) {
+    terminal::eprint_line(format_args!("\n{}{}", table(differences), help_for_withheld(differences)));
 }
 
 /// What to do about values that nobody may see, where one is another; begins with a line break.
@@ -275,20 +144,6 @@ fn help_for_withheld(differing: &[LockDifference]) -> &'static str {
         }
         false => "",
     }
-}
-
-fn of_another(locked: &Lock, found: &Lock, path: &Path) -> ExitCode {
-    let message = format!(
-        "the lock {} is of the suite `{}`, and this is `{}`",
-        path.display(),
-        locked.suite(),
-        found.suite()
-    );
-    terminal::usage_error(
-        &message,
-        Some("name the right one with --lock, or make one with `gage-host lock`"),
-    );
-    ExitCode::LockMismatch
 }
 
 fn to_json(differing: &[LockDifference]) -> Value {

@@ -23,7 +23,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         Ok(tokenizer) => tokenizer,
         Err(message) => return Ok(terminal::usage_error(&message, None)),
     };
-    let (config, mut problems) = setup::suite(&arguments.config)?;
+    let (config, mut problems) = setup::suite(&arguments.config);
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),

@@ -8,7 +8,7 @@ use gage_engine::Plan;
 
 pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let (config, mut problems) = setup::suite(&arguments.config)?;
+    let (config, mut problems) = setup::suite(&arguments.config);
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),

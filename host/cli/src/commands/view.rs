@@ -1,6 +1,6 @@
 //! `gage-host view`: a folder of runs in a browser.
 
-use super::{run, setup};
+use super::{setup, signals};
 use crate::arguments::{DEFAULT_LOG, ViewArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -39,7 +39,7 @@ pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     if arguments.open && !open(&address) {
         terminal::eprint_line(format_args!("warning: no browser could be opened; go to {address}"));
     }
-    let served = runtime.block_on(viewer.serve(run::signal()));
+    let served = runtime.block_on(viewer.serve(signals::signal()));
     // A report that nobody reads any more may still be written.
     runtime.shutdown_background();
     match served {

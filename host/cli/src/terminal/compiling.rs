@@ -2,9 +2,8 @@
 
 use gage_plugin::CompileProgress;
 use indicatif::{ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 use std::io::IsTerminal as _;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 /// Shorter compilations are not worth a line.
@@ -26,7 +25,7 @@ enum ShownLine {
 impl CompilingLine {
     /// Takes note of how a compilation goes.
     pub(crate) fn note(&self, progress: CompileProgress<'_>) {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         match (&*shown, progress.is_over) {
             (None, false) if progress.elapsed >= PATIENCE => *shown = Some(begin(&progress)),
             (None, _) | (Some(_), false) => {}

@@ -10,9 +10,10 @@ mod painter;
 mod tally;
 mod view;
 
-use gage_engine::{FinishedSample, Progress};
+use gage_runner::RunEvent;
 use painter::Painter;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
 use tally::TaskTally;
 pub(crate) use view::{say_around_view, stderr_around_view};
 
@@ -61,14 +62,14 @@ impl TerminalProgress {
     }
 
     /// Shows the last of it, and nothing more.
-    pub(crate) fn finish(&self) {
-        let painter = self.painter.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fn finish(&self) {
+        let painter = self.painter.lock().take();
         drop(painter);
     }
 
     fn with(&self, task_id: &str, count: impl FnOnce(&TaskTally)) {
         if self.is_shown {
-            let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
+            let tasks = self.tasks.read();
             if let Some(task) = tasks.iter().rev().find(|task| task.task_id() == task_id) {
                 count(task);
             }
@@ -76,39 +77,33 @@ impl TerminalProgress {
     }
 
     fn wake(&self) {
-        if let Some(painter) = &*self.painter.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(painter) = &*self.painter.lock() {
             painter.wake();
         }
     }
 }
 
-impl Progress for TerminalProgress {
-    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>) {
-        if self.is_shown {
-            let task = Arc::new(TaskTally::new(task_id, total, done, mean));
-            self.tasks.write().unwrap_or_else(PoisonError::into_inner).push(task);
-            self.wake();
+impl TerminalProgress {
+    /// Counts an event of a run.
+    pub(crate) fn on_event(&self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::TaskStarted { task_id, total, done, mean } if self.is_shown => {
+                let task = Arc::new(TaskTally::new(task_id, *total, *done, *mean));
+                self.tasks.write().push(task);
+                self.wake();
+            }
+            RunEvent::RequestBegan { task_id } => self.with(task_id, |task| task.in_flight(1)),
+            RunEvent::RequestEnded { task_id } => self.with(task_id, |task| task.in_flight(-1)),
+            RunEvent::SampleAnswered { task_id } => self.with(task_id, TaskTally::advance),
+            RunEvent::SampleFinished(finished) => {
+                self.with(finished.task_id, |task| task.finished(finished));
+            }
+            RunEvent::TaskFinished { task_id } => {
+                self.with(task_id, TaskTally::end);
+                self.wake();
+            }
+            RunEvent::TasksEnded => self.finish(),
+            _ => {}
         }
-    }
-
-    fn request_began(&self, task_id: &str) {
-        self.with(task_id, |task| task.in_flight(1));
-    }
-
-    fn request_ended(&self, task_id: &str) {
-        self.with(task_id, |task| task.in_flight(-1));
-    }
-
-    fn sample_answered(&self, task_id: &str) {
-        self.with(task_id, TaskTally::advance);
-    }
-
-    fn sample_finished(&self, finished: &FinishedSample<'_>) {
-        self.with(finished.task_id, |task| task.finished(finished));
-    }
-
-    fn task_finished(&self, task_id: &str) {
-        self.with(task_id, TaskTally::end);
-        self.wake();
     }
 }

@@ -2,9 +2,9 @@
 
 use gage_data::HubProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 use std::cell::Cell;
 use std::io::IsTerminal as _;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Counts rows on the standard error stream; nothing where that is no terminal or the user wants quiet.
@@ -81,7 +81,7 @@ impl HubProgress for FetchProgress {
         if self.quiet {
             return;
         }
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         if current.as_ref().is_none_or(|fetched| fetched.path != path) {
             if let Some(fetched) = current.take() {
                 fetched.bar.finish_and_clear();

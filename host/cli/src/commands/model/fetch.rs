@@ -37,7 +37,7 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
         return Ok(terminal::usage_error(NO_CACHE, Some(CACHE_HELP)));
     };
     let progress = FetchProgress::new(arguments.quiet);
-    let fetched = reference.fetch(setup::hub_token(), cache, arguments.offline, &progress, &|| false);
+    let fetched = reference.fetch(gage_runner::hub_token(), cache, arguments.offline, &progress, &|| false);
     let file = match fetched {
         Ok(file) => file,
         Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),

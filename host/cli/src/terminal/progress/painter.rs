@@ -6,8 +6,8 @@ use super::pace::Pace;
 use super::tally::{Snapshot, TaskTally};
 use super::view::{MAX_LINES, View, columns, say_around_view};
 use super::{ProgressKind, Tasks};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -104,7 +104,7 @@ impl Drawing {
 
     /// Draws what is new; `is_time` where it is time for all that runs.
     fn draw(&mut self, is_time: bool) {
-        let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
+        let tasks = self.tasks.read();
         let new: Vec<Arc<TaskTally>> = tasks.iter().skip(self.shown.len()).cloned().collect();
         drop(tasks);
         let first_new = self.shown.len();

@@ -4,9 +4,9 @@
 use gage_core::{MetricResult, Outcome};
 use gage_engine::FinishedSample;
 use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Kinds of failures that are told apart; a component may make up as many as it likes.
@@ -180,7 +180,7 @@ impl TaskTally {
     }
 
     fn ends(&self) -> MutexGuard<'_, OutcomeTally> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ends.lock()
     }
 }
 

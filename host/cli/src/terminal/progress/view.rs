@@ -1,8 +1,8 @@
 //! The lines that stay in their place at the end of the terminal, and how others write around them.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::{Mutex, PoisonError};
 
 /// Tasks that have a line of their own; more are counted in a last one.
 pub(super) const MAX_LINES: usize = 8;
@@ -98,6 +98,6 @@ fn around<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-fn shown() -> std::sync::MutexGuard<'static, Option<MultiProgress>> {
-    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+fn shown() -> parking_lot::MutexGuard<'static, Option<MultiProgress>> {
+    SHOWN.lock()
 }

@@ -1,0 +1,150 @@
+//! Failures of the library, as messages and exit codes.
+
+use super::{lock, setup};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_engine::{RescoreError, RunError};
+use gage_runner::{ErrorCategory, RunnerError};
+
+/// What `--set` may change in a suite that scores answers again.
+const SETTABLE_FOR_SCORES: &str = "allowed are metrics, plugins, gate and metadata, and in custom and tasks \
+    metric_overrides, slices, cluster_by, min_coverage and the steps extract and auto_eval; for anything else run the suite again";
+
+/// Prints why a call failed, and gives the exit code for it.
+///
+/// # Errors
+/// For failures of the machine and of this program, which `main` prints.
+pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
+    match error {
+        RunnerError::Problems(problems) => {
+            terminal::show_problems(&problems);
+            Ok(ExitCode::Configuration)
+        }
+        RunnerError::Suite(error) => setup::refuse_suite(error),
+        RunnerError::LockMismatch { path, differences } => Ok(lock::refuse_mismatch(&path, &differences)),
+        error @ RunnerError::LockOfAnotherSuite { .. } => {
+            let help = "name the right one with --lock, or make one with `gage-host lock`";
+            terminal::usage_error(&error.to_string(), Some(help));
+            Ok(ExitCode::LockMismatch)
+        }
+        RunnerError::ChangedSinceLock { reason, differences } => {
+            refuse(*reason)?;
+            lock::show(&differences);
+            Ok(ExitCode::LockMismatch)
+        }
+        RunnerError::Run(error) => refuse_run(error),
+        error if error.category() == ErrorCategory::Internal => Err(error.into()),
+        error => {
+            let message = message_of(&error);
+            Ok(terminal::usage_error(&message, help_for(&error).as_deref()))
+        }
+    }
+}
+
+/// The message of an error that the user can act on; options are called by their names on the command line.
+fn message_of(error: &RunnerError) -> String {
+    match error {
+        RunnerError::EventsUrl(error) => format!("--report-http-url: {error}"),
+        RunnerError::TraceCollector(error) => format!("--otlp-endpoint: {error}"),
+        RunnerError::CacheWithRecording => {
+            "--cache cannot be used together with --record or --replay".to_owned()
+        }
+        RunnerError::NoCacheFolder => {
+            "--cache names no folder, and neither HOME nor XDG_CACHE_HOME is set".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What to do about an error.
+fn help_for(error: &RunnerError) -> Option<String> {
+    let help = match error {
+        RunnerError::Plugins(error) => return error.help(),
+        RunnerError::RunExists { .. } => "go on with it by --resume, or choose another --run-id",
+        RunnerError::UnreadableRuns { .. } => "name the run by --resume RUN",
+        RunnerError::NothingToResume { .. } => {
+            "each has come to its end, is written by a process now, or was begun with another \
+             configuration: name one by --resume RUN (`gage-host runs list` shows them), or leave --resume out"
+        }
+        RunnerError::OutputFolder { .. } => "choose another --output-dir",
+        RunnerError::MetricsAddress { .. } => "choose another --metrics-listen",
+        RunnerError::HttpRecording(_) => {
+            "--record goes on with a file of its own; --replay needs one that it wrote"
+        }
+        RunnerError::CacheWithRecording | RunnerError::NoCacheFolder | RunnerError::AnswerCache(_) => {
+            "name another folder, or leave the cache off: --cache=off"
+        }
+        RunnerError::UnknownLockPart(_) => {
+            let parts: Vec<&str> = gage_suite::Lock::part_names().collect();
+            return Some(format!("parts are {}, and below them a name: datasets.ID", parts.join(", ")));
+        }
+        RunnerError::Rescore(RescoreError::UnknownTask { .. }) => "give a suite with tasks of the run",
+        RunnerError::UntrustedManifest { .. } => {
+            "restore it from a copy; `gage-host verify` says what else was changed"
+        }
+        RunnerError::NothingToScore { .. } => "run it: `gage-host run SUITE --resume RUN`",
+        RunnerError::NoConfiguration { .. } => "give one with --config",
+        RunnerError::MissingVariables(_) => "or give the whole suite with --config",
+        RunnerError::OverrideWithoutEffect { .. } => SETTABLE_FOR_SCORES,
+        RunnerError::OtherRepeats { .. } => "answers were asked for that often, and are averaged so",
+        RunnerError::NoFigures { is_being_written: true, .. } => {
+            "a process writes to it now: wait for its end"
+        }
+        RunnerError::NoFigures { is_being_written: false, .. } => {
+            "go on with it by `gage-host run SUITE --resume RUN`"
+        }
+        _ => return None,
+    };
+    Some(help.to_owned())
+}
+
+/// Errors of the user's making end with another code than those of the program or the machine.
+fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
+    match error {
+        RunError::Different(_) | RunError::Changed { .. } | RunError::Data(_) => {
+            let message = format!("{:#}", anyhow::Error::new(error));
+            Ok(terminal::usage_error(&message, Some("use another --run-id to begin a new run")))
+        }
+        error @ RunError::FewerSamples { recorded, .. } => {
+            let help =
+                format!("give --max-samples {recorded} or more, or leave it out; the run is as it was");
+            Ok(terminal::usage_error(&error.to_string(), Some(&help)))
+        }
+        error => {
+            let error = RunnerError::Run(error);
+            if error.category() == ErrorCategory::Internal {
+                return Err(error.into());
+            }
+            terminal::eprint_line(format_args!("error: {:#}", anyhow::Error::new(error)));
+            Ok(ExitCode::Configuration)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_suite::LockDifference;
+    use std::path::PathBuf;
+
+    #[test]
+    fn each_category_has_one_exit_code() {
+        let missing = || RunnerError::NothingToResume { root: PathBuf::from("runs") };
+        let difference = || LockDifference { field: "suite".to_owned(), locked: None, found: None };
+        let mismatch = || RunnerError::LockMismatch {
+            path: PathBuf::from("suite.gage.lock"),
+            differences: vec![difference()],
+        };
+        let changed =
+            RunnerError::ChangedSinceLock { reason: Box::new(missing()), differences: vec![difference()] };
+        for (error, expected) in [
+            (missing(), Some(ExitCode::Configuration)),
+            (mismatch(), Some(ExitCode::LockMismatch)),
+            (changed, Some(ExitCode::LockMismatch)),
+            (RunnerError::PluginHost("no engine".to_owned()), None),
+        ] {
+            let text = error.to_string();
+            assert_eq!(refuse(error).ok(), expected, "{text}");
+        }
+    }
+}

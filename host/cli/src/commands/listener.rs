@@ -1,0 +1,104 @@
+//! The listener for what the library reports: downloads, compilations, and the progress of a run.
+
+use super::signals;
+use crate::arguments::ProgressArguments;
+use crate::environment;
+use crate::omp_wait_policy;
+use crate::terminal::{self, CompilingLine, FetchProgress, TerminalProgress};
+use gage_config::{BackendKind, Isolation, PipelineConfig};
+use gage_data::hub::HubProgress as _;
+use gage_runner::{CancelToken, RunEvent, RunProgress};
+use std::sync::OnceLock;
+
+/// Shows on the standard error stream what the library reports.
+pub(super) struct Listener {
+    quiet: bool,
+    fetching: FetchProgress,
+    compiling: CompilingLine,
+    run: Option<RunView>,
+}
+
+/// What is shown of a run.
+struct RunView {
+    kind: terminal::ProgressKind,
+    stop: CancelToken,
+    /// Whether the address of the counters is printed, because the user does not know its port.
+    prints_metrics_address: bool,
+    tasks: OnceLock<TerminalProgress>,
+}
+
+impl Listener {
+    /// For a command that runs nothing.
+    pub(super) fn new(quiet: bool) -> Listener {
+        Listener {
+            quiet,
+            fetching: FetchProgress::new(quiet),
+            compiling: CompilingLine::default(),
+            run: None,
+        }
+    }
+
+    /// For a command whose tasks are shown. A signal sets the token.
+    pub(super) fn of_run(
+        quiet: bool,
+        progress: &ProgressArguments,
+        stop: &CancelToken,
+        prints_metrics_address: bool,
+    ) -> Listener {
+        let run = RunView {
+            kind: progress.progress,
+            stop: stop.clone(),
+            prints_metrics_address,
+            tasks: OnceLock::new(),
+        };
+        Listener { run: Some(run), ..Listener::new(quiet) }
+    }
+}
+
+impl RunProgress for Listener {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        match (event, &self.run) {
+            (RunEvent::Compiling(compiled), _) if !self.quiet => self.compiling.note(*compiled),
+            (RunEvent::Fetching { path, done, total }, _) => self.fetching.file(path, *done, *total),
+            (RunEvent::Warnings(problems), _) => terminal::show_problems(problems),
+            (event, Some(run)) => run.on_event(event, self.quiet),
+            _ => {}
+        }
+    }
+}
+
+impl RunView {
+    fn on_event(&self, event: &RunEvent<'_>, quiet: bool) {
+        match event {
+            RunEvent::SuiteRead { config } => {
+                if config.is_some_and(has_model_of_its_own) {
+                    omp_wait_policy::set();
+                }
+                environment::warn_of_no_effect();
+            }
+            RunEvent::Resuming { folder } if !quiet => {
+                terminal::eprint_line(format_args!("going on with {}", folder.display()));
+            }
+            RunEvent::MetricsServed { address } if self.prints_metrics_address => {
+                terminal::eprint_line(format_args!("counters are at http://{address}/metrics"));
+            }
+            RunEvent::Started => {
+                if let Err(error) = signals::stop_on_signal(self.stop.clone()) {
+                    tracing::warn!(%error, "a signal will end the process at once");
+                }
+                let _ = self.tasks.set(TerminalProgress::new(self.kind, quiet));
+            }
+            event => {
+                if let Some(tasks) = self.tasks.get() {
+                    tasks.on_event(event);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a model runs in this process.
+fn has_model_of_its_own(config: &PipelineConfig) -> bool {
+    let is_here = |kind: &BackendKind| matches!(kind, BackendKind::LlamaCpp(config) if config.isolation == Isolation::Thread);
+    config.backends.iter().any(|backend| is_here(&backend.kind))
+}

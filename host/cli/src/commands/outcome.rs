@@ -1,0 +1,275 @@
+//! The outcome of a run, as it is printed: the table or JSON, what was noticed, how the run ended.
+
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_report::{MetricFigure, TableOptions, TaskSummary, render_table};
+use gage_runner::{CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason};
+use serde_json::json;
+
+/// The command whose outcome is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutcomeOf {
+    /// `run`: models were asked.
+    Run,
+    /// `score`: the answers are those of another run.
+    Score,
+}
+
+/// Prints the outcome of a run, and gives the exit code for it.
+///
+/// # Errors
+/// When the standard output stream cannot be written.
+pub(super) fn print(outcome: &RunOutcome, json: bool, of: OutcomeOf) -> anyhow::Result<ExitCode> {
+    if json {
+        print_json(outcome)?;
+    } else {
+        let folder = outcome.folder.display().to_string();
+        let options = TableOptions {
+            width: terminal::width(),
+            colour: terminal::colour_on_stdout(),
+            run_folder: Some(&folder),
+        };
+        terminal::print_line(render_table(&outcome.reports.summary, &outcome.reports.timings, &options))?;
+    }
+    print_notes(outcome);
+    print_usage(outcome);
+    let again = format!("--run-id {} --resume", outcome.run_id);
+    if let Ending::Stopped(reason) = &outcome.ending {
+        print_stop(reason, &again, of);
+    }
+    if !matches!(outcome.ending, Ending::Stopped(StopReason::Requested)) {
+        for shortfall in &outcome.shortfalls {
+            let line = shortfall_line(shortfall, &again);
+            terminal::eprint_line(format_args!("incomplete: {line}"));
+        }
+    }
+    for task in &outcome.tasks {
+        if let Some(error) = &task.failure {
+            let folder = outcome.folder.display();
+            let help = format!("mend the data, and begin a new run; what was read is in {folder}");
+            terminal::usage_error(&format!("{}: {error}", task.task_id), Some(&help));
+        }
+    }
+    if let Some(error) = &outcome.recording_error {
+        terminal::eprint_line(format_args!("error: the HTTP exchanges were not recorded: {error}"));
+        return Ok(ExitCode::Internal);
+    }
+    Ok(code_of(&outcome.ending))
+}
+
+fn code_of(ending: &Ending) -> ExitCode {
+    match ending {
+        Ending::Complete => ExitCode::Done,
+        Ending::UnreadableData | Ending::Stopped(StopReason::BackendRefused { .. }) => {
+            ExitCode::Configuration
+        }
+        Ending::Stopped(StopReason::Requested) => ExitCode::Interrupted,
+        Ending::Incomplete
+        | Ending::Stopped(StopReason::Budget(_) | StopReason::FailFast(_) | StopReason::ModelLost { .. }) => {
+            ExitCode::Incomplete
+        }
+    }
+}
+
+fn print_json(outcome: &RunOutcome) -> anyhow::Result<()> {
+    let json = json!({
+        "run_id": outcome.run_id,
+        "folder": outcome.folder.display().to_string(),
+        "status": outcome.status.name(),
+        "ended_by": outcome.ended_by,
+        "spent": {
+            "prompt_tokens": outcome.usage.prompt_tokens,
+            "completion_tokens": outcome.usage.completion_tokens,
+            "cost": outcome.usage.cost,
+            "uncounted": outcome.usage.uncounted,
+        },
+        "summary": outcome.reports.summary,
+        "timings": outcome.reports.timings,
+    });
+    terminal::print_line(format_args!("{json:#}"))
+}
+
+/// Prints what was noticed of the data, of samples that failed, and of metrics.
+fn print_notes(outcome: &RunOutcome) {
+    for task in outcome.tasks.iter().filter(|task| task.filtered > 0) {
+        let rows = terminal::count_of(task.filtered, "row");
+        terminal::eprint_line(format_args!("{}: the dataset's filter left out {rows}", task.task_id));
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for task in &outcome.tasks {
+        let missing = task.missing_fields.iter();
+        lines.extend(missing.map(|missing| format!("warning: {}: {missing}", task.task_id)));
+    }
+    lines.extend(outcome.reports.examples.iter().map(ToString::to_string));
+    let tasks = &outcome.reports.summary.tasks;
+    for task in tasks {
+        lines.extend(task.unfound.iter().map(|unfound| format!("warning: {}: {unfound}", task.task_id)));
+    }
+    lines.extend(tasks.iter().filter_map(unanswered));
+    lines.iter().for_each(|line| terminal::eprint_line(gage_core::printable_line(line)));
+}
+
+/// Prints why a run was stopped, and how it is resumed.
+fn print_stop(reason: &StopReason, again: &str, of: OutcomeOf) {
+    match reason {
+        StopReason::Requested if of == OutcomeOf::Score => {
+            terminal::eprint_line("interrupted; not all answers are scored: score the run once more");
+        }
+        StopReason::Requested => terminal::eprint_line(format_args!("interrupted; go on with {again}")),
+        StopReason::Budget(text) => {
+            terminal::eprint_line(format_args!(
+                "incomplete: a budget is used up: {text}; go on with a larger one and {again}"
+            ));
+        }
+        StopReason::BackendRefused { backend_id, message } => {
+            let message = format!("the backend `{backend_id}` refuses every request: {message}");
+            let help = format!(
+                "see to its key, and to what the account may use; then go on with {again}. What had no answer is not \
+                 recorded"
+            );
+            terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
+        }
+        StopReason::ModelLost { backend_id, message } => {
+            let message = format!("the model of the backend `{backend_id}` is lost: {message}");
+            let help = format!(
+                "see to its file and to memory, then go on with {again}. What had no answer is not recorded"
+            );
+            terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
+        }
+        StopReason::FailFast(_) => {}
+    }
+}
+
+fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
+    match shortfall {
+        Shortfall::InvalidRows(invalid) => invalid.to_string(),
+        Shortfall::FailedFast { sample, is_whole_run } => {
+            let what = if *is_whole_run { "run" } else { "task" };
+            format!("{sample}, and the {what} ended there (fail_fast); go on with {again}")
+        }
+        Shortfall::Coverage(coverage) => coverage_line(coverage),
+        Shortfall::ParentEndedEarly { run_id, reason } => {
+            format!("the run {run_id} ended early ({reason}): only the answers that it has are scored")
+        }
+        Shortfall::ParentUnfinished { run_id, status } => {
+            format!("the run {run_id} is {}: only the answers that it has are scored", status.name())
+        }
+    }
+}
+
+fn coverage_line(coverage: &CoverageShortfall) -> String {
+    let CoverageShortfall { task_id, scored, total, .. } = coverage;
+    let (found, wanted) = (coverage.coverage * 100.0, coverage.min_coverage * 100.0);
+    if *total == 0 {
+        return format!("{task_id}: there is no sample, so there is no figure");
+    }
+    if coverage.total_is_least {
+        // The coverage is at most that.
+        return format!(
+            "{task_id}: {scored} of the {total} samples that it came to were scored, and nobody knows how many were left; \
+             the suite asks for {wanted:.1} % of all (min_coverage)"
+        );
+    }
+    if *scored == 0 {
+        return format!("{task_id}: none of {total} samples were scored, so there is no figure");
+    }
+    format!(
+        "{task_id}: {scored} of {total} samples were scored ({found:.1} %); the suite asks for {wanted:.1} % (min_coverage)"
+    )
+}
+
+/// The Samples of a task that say nothing that its metrics could compare answers with: most score 0 for that,
+/// which is no fault of the model.
+fn unanswered(task: &TaskSummary) -> Option<String> {
+    const TAGS: [&str; 2] = ["missing_reference", "unknown_reference"];
+    let unusable = |figure: &MetricFigure| {
+        let tags = figure.error_tags.iter().filter(|tag| TAGS.contains(&tag.tag.as_str()));
+        tags.map(|tag| tag.count).sum::<u64>()
+    };
+    let counts: Vec<(&str, u64)> = task
+        .metrics
+        .iter()
+        .map(|figure| (figure.metric_id.as_str(), unusable(figure)))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let metrics: Vec<String> = counts.iter().map(|(name, _)| format!("`{name}`")).collect();
+    Some(format!(
+        "warning: {}: {} {} no reference that {} can use, and {} not right for that, whatever the model said; \
+         `gage-host data validate` names the first",
+        task.task_id,
+        terminal::count_of(most, "sample"),
+        if most == 1 { "has" } else { "have" },
+        metrics.join(", "),
+        if most == 1 { "is" } else { "are" },
+    ))
+}
+
+/// Prints what the run cost, if the suite has prices, and which answers no budget could count.
+fn print_usage(outcome: &RunOutcome) {
+    let usage = &outcome.usage;
+    if let Some(cost) = usage.cost {
+        let tokens = |count| terminal::count_of(count, "token");
+        terminal::eprint_line(format_args!(
+            "cost: {cost:.4} ({} of prompts, {} of completions)",
+            tokens(usage.prompt_tokens),
+            tokens(usage.completion_tokens)
+        ));
+    }
+    if usage.uncounted > 0 && (outcome.has_usage_budget || usage.cost.is_some()) {
+        terminal::eprint_line(format_args!(
+            "warning: {} came without a count of tokens, and no budget or cost holds them",
+            terminal::count_of(usage.uncounted, "answer")
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coverage(scored: u64, total: u64, total_is_least: bool) -> Shortfall {
+        Shortfall::Coverage(CoverageShortfall {
+            task_id: "t".to_owned(),
+            scored,
+            total,
+            total_is_least,
+            coverage: 0.5,
+            min_coverage: 0.95,
+        })
+    }
+
+    #[test]
+    fn each_shortfall_has_its_sentence() {
+        let failed =
+            |is_whole_run| Shortfall::FailedFast { sample: "t: a: timeout".to_owned(), is_whole_run };
+        for (shortfall, expected) in [
+            (failed(true), "t: a: timeout, and the run ended there (fail_fast); go on with AGAIN"),
+            (failed(false), "t: a: timeout, and the task ended there (fail_fast); go on with AGAIN"),
+            (coverage(0, 0, false), "t: there is no sample, so there is no figure"),
+            (coverage(0, 4, false), "t: none of 4 samples were scored, so there is no figure"),
+            (
+                coverage(2, 4, false),
+                "t: 2 of 4 samples were scored (50.0 %); the suite asks for 95.0 % (min_coverage)",
+            ),
+        ] {
+            assert_eq!(shortfall_line(&shortfall, "AGAIN"), expected);
+        }
+        assert!(shortfall_line(&coverage(0, 4, true), "").contains("the 4 samples that it came to"));
+    }
+
+    #[test]
+    fn each_ending_has_one_exit_code() {
+        let refused = StopReason::BackendRefused { backend_id: "b".to_owned(), message: "no key".to_owned() };
+        for (ending, code) in [
+            (Ending::Complete, ExitCode::Done),
+            (Ending::Incomplete, ExitCode::Incomplete),
+            (Ending::UnreadableData, ExitCode::Configuration),
+            (Ending::Stopped(StopReason::Requested), ExitCode::Interrupted),
+            (Ending::Stopped(refused), ExitCode::Configuration),
+            (Ending::Stopped(StopReason::Budget("max_time".to_owned())), ExitCode::Incomplete),
+        ] {
+            assert_eq!(code_of(&ending), code, "{ending:?}");
+        }
+    }
+}

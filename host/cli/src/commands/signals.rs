@@ -1,0 +1,90 @@
+//! Signals: the first one ends a run in order, the second one ends the process.
+
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_runner::CancelToken;
+
+/// Listens for signals on a thread of its own, and sets the token at the first one.
+///
+/// # Errors
+/// When the machine has no thread or no descriptor left.
+pub(super) fn stop_on_signal(stop: CancelToken) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let thread = std::thread::Builder::new().name("signals".to_owned());
+    thread.spawn(move || runtime.block_on(wait_and_stop(stop)))?;
+    Ok(())
+}
+
+/// The first signal ends the run in order; the second ends the process at once. The journal
+/// holds every acknowledged sample either way.
+async fn wait_and_stop(stop: CancelToken) {
+    signal().await;
+    stop.cancel();
+    terminal::eprint_line("\nstopping: what is in flight is finished; once more to stop at once");
+    signal().await;
+    std::process::exit(ExitCode::Interrupted as i32);
+}
+
+/// A limit on the size of files (`ulimit -f`) would end the process without a message. With this it is a failed write, like
+/// that of a full disk.
+#[cfg(unix)]
+pub(super) fn full_files_are_errors() {
+    /// SIGXFSZ of Linux, macOS and the BSDs.
+    const FILE_TOO_LARGE: i32 = 25;
+    let listening = tokio::runtime::Builder::new_current_thread().enable_all().build().and_then(|runtime| {
+        let _entered = runtime.enter();
+        // The handler stays for as long as the process, so nothing needs to be received.
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(FILE_TOO_LARGE))
+    });
+    if let Err(error) = listening {
+        tracing::debug!(%error, "a limit on the size of files will end the process");
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn full_files_are_errors() {}
+
+/// Waits for Ctrl-C, for the signal by which schedulers end a process, or for the end of the terminal or the session, unless
+/// the process was begun to outlive that.
+#[cfg(unix)]
+pub(super) async fn signal() {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    async fn received(signal: Option<Signal>) {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+    let terminate = signal(SignalKind::terminate()).ok();
+    // Before the first one is listened for: from then on nothing is ignored.
+    static IGNORES_HANGUP: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    let hangup = match IGNORES_HANGUP.get_or_init(ignores_hangup) {
+        true => None,
+        false => signal(SignalKind::hangup()).ok(),
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = received(terminate) => {}
+        () = received(hangup) => terminal::hung_up(),
+    }
+}
+
+/// Whether the process was begun with SIGHUP ignored, as by `nohup`. Where the system does not say it, it was where its
+/// standard output and error streams are no terminal, as `nohup` leaves them.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    use std::io::IsTerminal as _;
+    const HANGUP: u64 = 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    match ignored {
+        Some(mask) => mask & HANGUP != 0,
+        None => !std::io::stdout().is_terminal() && !std::io::stderr().is_terminal(),
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) async fn signal() {
+    drop(tokio::signal::ctrl_c().await);
+}
