@@ -51,11 +51,11 @@ fn data_commands_take_the_environment_that_a_run_takes() {
     };
     let plain = ids(&[], &[]);
     assert_eq!(plain, ["0", "1", "2"]);
-    let shuffled = ids(&[], &[("GAGE_HOST_SHUFFLE", "true")]);
+    let shuffled = ids(&[], &[("GAGE_EVAL_SHUFFLE", "true")]);
     assert_ne!(shuffled, plain);
     assert_eq!(ids(&[], &[("GAGE_EVAL_SHUFFLE", "true")]), shuffled);
     assert_eq!(ids(&["--set", "datasets.0.params.shuffle=true"], &[]), shuffled);
-    assert_eq!(ids(&["--set", "datasets.0.params.shuffle=false"], &[("GAGE_HOST_SHUFFLE", "true")]), plain);
+    assert_eq!(ids(&["--set", "datasets.0.params.shuffle=false"], &[("GAGE_EVAL_SHUFFLE", "true")]), plain);
 }
 
 #[test]

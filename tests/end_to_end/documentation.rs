@@ -45,17 +45,20 @@ fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> Comman
         program.parent().expect("a folder").display(),
         std::env::var("PATH").unwrap_or_default()
     );
+    // Not beside the suite, where it would be found by the next who follows the README.
+    let command = match command.contains("lock") {
+        true => format!("{command} --lock {}", workspace.path("suite.gage.lock").display()),
+        false => command.to_owned(),
+    };
     let output = std::process::Command::new("bash")
-        .args(["-c", command])
+        .args(["-c", &command])
         .current_dir(repository())
         .env("PATH", path)
         .env("HOME", workspace.path(""))
         .env("GAGE_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
         .env("GAGE_HOST_OUTPUT_DIR", workspace.path("runs"))
         // What is locked is run as it was locked.
-        .envs((!command.contains("--locked")).then_some(("GAGE_HOST_MAX_SAMPLES", "2")))
-        // Not beside the suite, where it would be found by the next who follows the README.
-        .envs(command.contains("lock").then(|| ("GAGE_HOST_LOCK", workspace.path("suite.gage.lock"))))
+        .envs((!command.contains("--locked")).then_some(("GAGE_EVAL_MAX_SAMPLES", "2")))
         .env("LOCAL_DATASETS_ROOT", workspace.path("data"))
         .env("GAGE_MODEL_PATH", repository().join("config/models/gage-tiny.gguf"))
         .env("OPENAI_BASE_URL", format!("{}/v1", server.server.uri()))

@@ -280,9 +280,9 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
     run(&earlier, "a").expect_code(0);
     assert_eq!(lines(&workspace.read("elsewhere/a/samples.jsonl")).len(), 1);
     assert!(workspace.read("elsewhere/a/config.yaml").contains("shuffle: true"));
-    run(&[("GAGE_EVAL_MAX_SAMPLES", "1"), ("GAGE_HOST_MAX_SAMPLES", "2")], "b").expect_code(0);
+    run(&[("GAGE_EVAL_SAVE_DIR", "elsewhere"), ("GAGE_HOST_OUTPUT_DIR", "runs")], "b").expect_code(0);
     assert_eq!(workspace.samples("b").len(), 2);
-    run(&[("GAGE_EVAL_INMEMORY_TRACE", "yes"), ("GAGE_HOST_MAX_SAMPLES", "1")], "c").expect_code(0);
+    run(&[("GAGE_EVAL_INMEMORY_TRACE", "yes"), ("GAGE_EVAL_MAX_SAMPLES", "1")], "c").expect_code(0);
     assert!(!workspace.path("runs/c/events.jsonl").exists());
     // The suite has no `tasks`, and what is said of them counts all the same.
     run(&[("GAGE_EVAL_MAX_INFLIGHT", "3"), ("GAGE_EVAL_PREFETCH_FACTOR", "4")], "d").expect_code(0);
@@ -294,7 +294,7 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
         assert!(ended.stderr.contains("GAGE_HOST_MAX_INFLIGHT"), "{}", ended.stderr);
         assert!(!ended.stderr.contains("--set"), "{}", ended.stderr);
     }
-    for name in ["GAGE_HOST_MAX_SAMPLES", "GAGE_EVAL_MAX_SAMPLES"] {
+    for name in ["GAGE_HOST_CONCURRENCY", "GAGE_EVAL_MAX_SAMPLES"] {
         let ended = run(&[(name, "abc")], "f").expect_code(2);
         let expected = format!("The value is that of the variable {name}.");
         assert!(ended.stderr.contains(&expected), "{}", ended.stderr);

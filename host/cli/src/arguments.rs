@@ -179,7 +179,7 @@ pub(crate) struct RunArguments {
     pub(crate) concurrency: usize,
 
     /// Run at most this many samples of each task.
-    #[arg(long, env = "GAGE_HOST_MAX_SAMPLES", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_samples: Option<u64>,
 
     /// Threads that score; by default one for each core.
@@ -191,16 +191,16 @@ pub(crate) struct RunArguments {
     pub(crate) output_dir: PathBuf,
 
     /// The name of the run and of its folder; by default made from the date and the time.
-    #[arg(long, env = "GAGE_HOST_RUN_ID", value_name = "ID", value_parser = run_id)]
+    #[arg(long, value_name = "ID", value_parser = run_id)]
     pub(crate) run_id: Option<String>,
 
     /// Go on where a run was interrupted: this one, by its id or its folder, or that of --run-id, or else the newest of
     /// this suite that has not come to its end. Samples that failed in the backend are tried again.
-    #[arg(long, env = "GAGE_HOST_RESUME", value_name = "RUN", num_args = 0..=1, default_missing_value = "", value_parser = resume::resume)]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", value_parser = resume::resume)]
     pub(crate) resume: Option<Resume>,
 
     /// With --resume, try again also the samples that ended in one of these ways: plugin_timeout,truncated.
-    #[arg(long, env = "GAGE_HOST_RETRY", value_name = "OUTCOMES", value_delimiter = ',', requires = "resume", value_parser = failed_outcome)]
+    #[arg(long, value_name = "OUTCOMES", value_delimiter = ',', requires = "resume", value_parser = failed_outcome)]
     pub(crate) retry: Vec<Outcome>,
 
     /// Fetch no dataset: use what was fetched before.
@@ -209,26 +209,26 @@ pub(crate) struct RunArguments {
 
     /// Record the answers of HTTP backends into this file, without keys; goes on with a file that is
     /// there.
-    #[arg(long, env = "GAGE_HOST_RECORD", value_name = "FILE", conflicts_with = "replay")]
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub(crate) record: Option<PathBuf>,
 
     /// Take the answers of HTTP backends from a file that --record wrote; nothing is sent.
-    #[arg(long, env = "GAGE_HOST_REPLAY", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
     /// Refuse to run where anything that can change a figure is another than what was locked.
-    #[arg(long, env = "GAGE_HOST_LOCKED")]
+    #[arg(long)]
     pub(crate) locked: bool,
 
     /// The same, and use no network but to ask models.
-    #[arg(long, env = "GAGE_HOST_FROZEN")]
+    #[arg(long)]
     pub(crate) frozen: bool,
 
     /// The lock; by default the suite's file with .gage.lock in place of .yaml. Needs --locked or --frozen.
-    #[arg(long, env = "GAGE_HOST_LOCK", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
 
     /// Print the summary as JSON rather than as a table.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -291,7 +291,7 @@ pub(crate) struct ScoreArguments {
     pub(crate) run_id: Option<String>,
 
     /// Print the summary as JSON rather than as a table.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -328,7 +328,7 @@ pub(crate) struct MetricsArguments {
     pub(crate) plugin_folders: Vec<PathBuf>,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -348,7 +348,7 @@ pub(crate) struct ValidateArguments {
     pub(crate) config: ConfigArguments,
 
     /// Print the problems as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Print nothing when nothing is wrong.
@@ -403,7 +403,7 @@ pub(crate) struct ListArguments {
     pub(crate) plugin_folders: Vec<PathBuf>,
 
     /// Print JSON, with inputs, values and the schema of the parameters.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -439,7 +439,7 @@ Examples:
 #[command(after_help = ENV_EXAMPLES)]
 pub(crate) struct EnvArguments {
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// List only what is set.

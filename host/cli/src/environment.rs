@@ -1,5 +1,5 @@
-//! The variables of the environment that the program reads: one for every long flag, those of the older
-//! program whose place they take, and some that belong to nobody alone.
+//! The variables of the environment that the program reads: those of flags that describe an environment, those of
+//! gage-eval, and those of other programs.
 
 mod foreign_variables;
 mod legacy_variables;
@@ -10,11 +10,9 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
 pub(crate) use foreign_variables::OTHERS;
 use gage_config::Problems;
+use legacy_variables::LegacyVariable;
 pub(crate) use legacy_variables::{EARLIER, LegacyReplacement};
 use serde_json::Value;
-
-/// What the names of flags' variables begin with.
-const PREFIX: &str = "GAGE_HOST_";
 
 /// Variables that name the folder of caches; the first that is set counts.
 pub(crate) const CACHE_FOLDERS: [&str; 3] = ["GAGE_HOST_CACHE_DIR", "GAGE_CACHE_DIR", "GAGE_EVAL_DATA_CACHE"];
@@ -77,7 +75,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The command line, with a variable for every long flag.
+/// The command line, with the variables of gage-eval in place of those that are not set.
 pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
     // A suite that stands behind `--resume` is told apart from a run later, and one behind `--update` from a part.
     let optional = |command: Command| match command.get_name() {
@@ -94,41 +92,30 @@ fn with_variables(command: Command, variable: &dyn Fn(&str) -> Option<String>) -
 }
 
 fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
-    let Some(long) = arg.get_long().filter(|long| !arg.is_hide_set() && !matches!(*long, "help" | "version"))
-    else {
-        return arg;
-    };
-    let name = match arg.get_env() {
-        Some(name) => name.to_string_lossy().into_owned(),
-        None => format!("{PREFIX}{}", long.to_uppercase().replace('-', "_")),
-    };
+    let Some(long) = arg.get_long().filter(|_| !arg.is_hide_set()).map(str::to_owned) else { return arg };
     let arg = match arg.get_action() {
         ArgAction::SetTrue => arg.value_parser(FalseyValueParser::new()),
         _ => arg,
     };
-    if variable(&name).is_none() {
-        // It forces what GAGE_EVAL_THREADS says otherwise.
-        if name == "GAGE_HOST_CONCURRENCY"
-            && variable("GAGE_EVAL_SEQUENTIAL").is_some_and(|value| is_true(&value))
-        {
-            return arg
-                .default_value("1")
-                .env(std::env::var_os(&name).is_none().then_some("GAGE_HOST_CONCURRENCY"));
-        }
-        let is_earlier = |successor| matches!(successor, LegacyReplacement::Flag(flag) if flag == name);
-        let earlier =
-            EARLIER.iter().find(|earlier| is_earlier(earlier.successor) && variable(earlier.name).is_some());
-        if let Some(earlier) = earlier {
-            return arg.env(earlier.name);
-        }
-        // A variable that is set to nothing would be an empty value.
-        if std::env::var_os(&name).is_some() {
-            return arg.env(None::<&'static str>);
-        }
+    let name = arg.get_env().map(|name| name.to_string_lossy().into_owned());
+    if name.as_deref().is_some_and(|name| variable(name).is_some()) {
+        return arg;
     }
-    // Names live as long as the process, a few bytes each.
-    let name: &'static str = name.leak();
-    arg.env(name)
+    // A variable that is set to nothing would be an empty value.
+    let is_empty = name.is_some_and(|name| std::env::var_os(name).is_some());
+    let arg = if is_empty { arg.env(None::<&'static str>) } else { arg };
+    // It forces what GAGE_EVAL_THREADS says otherwise.
+    if long == "concurrency" && variable("GAGE_EVAL_SEQUENTIAL").is_some_and(|value| is_true(&value)) {
+        return arg.default_value("1");
+    }
+    let is_legacy = |legacy: &&LegacyVariable| {
+        matches!(legacy.successor, LegacyReplacement::Flag(flag) if flag == long)
+            && variable(legacy.name).is_some()
+    };
+    match EARLIER.iter().find(is_legacy) {
+        Some(legacy) => arg.env(legacy.name),
+        None => arg,
+    }
 }
 
 /// What variables say of a suite where it says nothing itself, as overrides. `document` is the suite.
@@ -140,7 +127,7 @@ fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
     let mut defaults = Vec::new();
     for earlier in EARLIER {
         let LegacyReplacement::Suite { name, list, key, is_boolean } = earlier.successor else { continue };
-        let Some(value) = variable(name).or_else(|| variable(earlier.name)) else { continue };
+        let Some(value) = name.and_then(variable).or_else(|| variable(earlier.name)) else { continue };
         let value = if is_boolean { is_true(&value).to_string() } else { value };
         let says = |entry: &Value| {
             let said = key.split('.').try_fold(entry, |value, segment| value.get(segment));
@@ -167,9 +154,8 @@ fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
 pub(crate) fn name_variables(problems: &mut Problems) {
     let is_set_by_flag = |key: &str| {
         let begin = format!("{key}=");
-        let given = std::env::args_os().filter_map(|argument| argument.into_string().ok());
-        let by_variable = variable("GAGE_HOST_SET");
-        given.chain(by_variable).any(|text| text.trim_start_matches("--set=").starts_with(&begin))
+        let mut given = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+        given.any(|text| text.trim_start_matches("--set=").starts_with(&begin))
     };
     problems.sources.rename(|name| {
         let key = name.strip_prefix("--set ")?;
@@ -187,7 +173,8 @@ fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&
         let number = place.strip_prefix(list).and_then(|place| place.strip_prefix('.'));
         let is_of_list = number.is_some_and(|number| number.parse::<usize>().is_ok());
         let is_of_template = list == "tasks" && ["custom", "builtin"].contains(&place);
-        let set = [name, earlier.name].into_iter().find(|name| variable(name).is_some())?;
+        let names = [name, Some(earlier.name)].into_iter().flatten();
+        let set = names.into_iter().find(|name| variable(name).is_some())?;
         (is_of_list || is_of_template).then_some(set)
     })
 }
@@ -227,23 +214,52 @@ mod tests {
     }
 
     #[test]
-    fn every_long_flag_has_a_variable_and_names_are_not_shared_by_accident() {
-        fn look(command: &Command, seen: &mut Vec<String>) {
-            for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
-                let Some(long) = arg.get_long().filter(|long| !matches!(*long, "help" | "version")) else {
-                    continue;
-                };
-                let name = arg.get_env().unwrap_or_else(|| panic!("--{long} has no variable"));
-                let name = name.to_string_lossy().into_owned();
-                // The hub's own clients read the address of the hub from there.
-                assert!(name.starts_with(PREFIX) || name == "HF_ENDPOINT", "{name}");
-                seen.push(name);
-            }
-            command.get_subcommands().for_each(|command| look(command, seen));
+    fn flags_that_act_once_have_no_variable() {
+        let command = command(&|_| None);
+        let mut seen = 0;
+        for (path, flag) in [
+            (["runs", "gc"].as_slice(), "yes"),
+            (&["runs", "baseline"], "remove"),
+            (&["export"], "force"),
+            (&["distill"], "force-merge"),
+            (&["lock"], "update"),
+            (&["run"], "run-id"),
+            (&["run"], "resume"),
+            (&["run"], "set"),
+        ] {
+            let command = path.iter().fold(&command, |command, name| command.find_subcommand(name).unwrap());
+            let arg = command.get_arguments().find(|arg| arg.get_long() == Some(flag)).unwrap();
+            assert_eq!(arg.get_env(), None, "{path:?} --{flag}");
+            seen += 1;
         }
-        let mut seen = Vec::new();
-        look(&command(&|_| None), &mut seen);
-        assert!(seen.len() > 50 && seen.contains(&"GAGE_HOST_MAX_SAMPLES".to_owned()), "{seen:?}");
+        assert_eq!(seen, 8);
+    }
+
+    #[test]
+    fn a_variable_has_the_name_of_its_flag() {
+        fn look(command: &Command) {
+            for arg in command.get_arguments() {
+                let (Some(name), Some(long)) = (arg.get_env(), arg.get_long()) else { continue };
+                let expected = format!("GAGE_HOST_{}", long.to_uppercase().replace('-', "_"));
+                // The hub's own clients read the address of the hub from there.
+                assert!(*name == *expected || name == "HF_ENDPOINT", "--{long}: {name:?}");
+            }
+            command.get_subcommands().for_each(look);
+        }
+        look(&command(&|_| None));
+    }
+
+    #[test]
+    fn a_legacy_variable_sets_a_flag_without_a_variable() {
+        let legacy = |name: &str| (name == "GAGE_EVAL_MAX_SAMPLES").then(|| "3".to_owned());
+        for (path, expected) in [("run", true), ("plan", true), ("score", false)] {
+            let command = command(&legacy);
+            let command = command.find_subcommand(path).unwrap();
+            let env = command
+                .get_arguments()
+                .find_map(|arg| arg.get_env().filter(|env| *env == "GAGE_EVAL_MAX_SAMPLES"));
+            assert_eq!(env.is_some(), expected, "{path}");
+        }
     }
 
     #[test]
@@ -282,7 +298,7 @@ mod tests {
         });
         let given = |name: &str| match name {
             "GAGE_EVAL_SHUFFLE" => Some("1".to_owned()),
-            "GAGE_HOST_IMAGE_FACTOR" => Some("28".to_owned()),
+            "GAGE_EVAL_IMAGE_FACTOR" => Some("28".to_owned()),
             "GAGE_EVAL_MAX_INFLIGHT" => Some("7".to_owned()),
             _ => None,
         };
@@ -333,16 +349,12 @@ mod tests {
     }
 
     #[test]
-    fn every_successor_is_there() {
+    fn every_successor_is_a_flag_of_run() {
         let command = command(&|_| None);
         let run = command.find_subcommand("run").unwrap();
-        let names: Vec<String> = run
-            .get_arguments()
-            .filter_map(|arg| Some(arg.get_env()?.to_string_lossy().into_owned()))
-            .collect();
-        for earlier in EARLIER {
-            if let LegacyReplacement::Flag(name) = earlier.successor {
-                assert!(names.iter().any(|known| known == name), "{name}");
+        for legacy in EARLIER {
+            if let LegacyReplacement::Flag(flag) = legacy.successor {
+                assert!(run.get_arguments().any(|arg| arg.get_long() == Some(flag)), "{flag}");
             }
         }
     }

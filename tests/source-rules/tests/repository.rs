@@ -30,7 +30,6 @@ const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
     ("host/plugin", "", "cache compile host"),
     ("host/plugin", "", "component_members kinds validate_output"),
     ("host/suite", "", "load run_config"),
-    ("host/cli", "", "arguments commands environment"),
     ("host/data", "", "labels loader"),
     ("host/core", "", "content json_encode output sample"),
     ("plugins/choice-kit", "", "choices option_texts"),

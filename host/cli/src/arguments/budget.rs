@@ -10,19 +10,19 @@ use std::time::Duration;
 #[command(next_help_heading = "Budget")]
 pub(crate) struct BudgetArguments {
     /// End the run when so much is spent, by the prices of the suite (pricing).
-    #[arg(long, env = "GAGE_HOST_MAX_COST", value_name = "AMOUNT", value_parser = amount)]
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     max_cost: Option<f64>,
 
     /// End the run when prompts and completions took so many tokens together.
-    #[arg(long, env = "GAGE_HOST_MAX_TOKENS_TOTAL", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_tokens_total: Option<u64>,
 
     /// End the run after this time: seconds, or like 30m, 1h30m.
-    #[arg(long, env = "GAGE_HOST_MAX_TIME", value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     max_time: Option<Duration>,
 
     /// End the run when more samples than this have failed.
-    #[arg(long, env = "GAGE_HOST_MAX_FAILURES", value_name = "N")]
+    #[arg(long, value_name = "N")]
     max_failures: Option<u64>,
 }
 

@@ -36,15 +36,15 @@ pub(crate) struct CompareArguments {
 
     /// Judge by the `gate` of this file, a suite or a file that holds nothing else, rather than by that of
     /// the suite of NEW.
-    #[arg(long, env = "GAGE_HOST_GATE", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) gate: Option<PathBuf>,
 
     /// Judge every metric, and let none lose more than this; it must be smaller than the scale of each.
-    #[arg(long, env = "GAGE_HOST_MARGIN", value_name = "LOSS", conflicts_with = "gate", allow_negative_numbers = true, value_parser = margin)]
+    #[arg(long, value_name = "LOSS", conflicts_with = "gate", allow_negative_numbers = true, value_parser = margin)]
     pub(crate) margin: Option<f64>,
 
     /// What may differ besides the model; may be given several times.
-    #[arg(long, env = "GAGE_HOST_ALLOW", value_name = "PART", value_delimiter = ',')]
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
     pub(crate) allow: Vec<Part>,
 
     /// Where runs are looked for by their ids.
@@ -52,24 +52,24 @@ pub(crate) struct CompareArguments {
     pub(crate) output_dir: PathBuf,
 
     /// List at most this many of the samples that became worse, for each metric.
-    #[arg(long, env = "GAGE_HOST_TOP", value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
 
     /// Print the comparison as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Write the answers as JUnit XML into this file; metrics that no gate asks about are skipped.
-    #[arg(long, env = "GAGE_HOST_JUNIT", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 
     /// Write the comparison as Markdown into this file.
-    #[arg(long, env = "GAGE_HOST_MARKDOWN", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
 
     /// Write annotations for GitHub to the standard error stream, and the comparison to
     /// $GITHUB_STEP_SUMMARY where that is set.
-    #[arg(long, env = "GAGE_HOST_GITHUB")]
+    #[arg(long)]
     pub(crate) github: bool,
 
     /// Print the answer in one line, and warnings to the standard error stream.

@@ -22,19 +22,19 @@ pub(crate) struct DataArguments {
     pub(crate) source: PathBuf,
 
     /// Which dataset of the suite; by default all of them.
-    #[arg(long, env = "GAGE_HOST_DATASET", value_name = "ID")]
+    #[arg(long, value_name = "ID")]
     pub(crate) dataset: Option<String>,
 
     /// How a file of rows is read; by default what its name says.
-    #[arg(long, env = "GAGE_HOST_LOADER", value_name = "LOADER")]
+    #[arg(long, value_name = "LOADER")]
     pub(crate) loader: Option<String>,
 
     /// What turns the rows of a file into Samples.
-    #[arg(long, env = "GAGE_HOST_PREPROCESS", value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) preprocess: String,
 
     /// Look at no more rows than this.
-    #[arg(long, env = "GAGE_HOST_MAX_SAMPLES", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_samples: Option<u64>,
 
     /// Replace a value of the suite; may be given several times.
@@ -50,7 +50,7 @@ pub(crate) struct DataArguments {
     pub(crate) offline: bool,
 
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -71,7 +71,7 @@ pub(crate) struct PreviewArguments {
     pub(crate) data: DataArguments,
 
     /// How many Samples of each dataset.
-    #[arg(long, short, env = "GAGE_HOST_NUMBER", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, short, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) number: u64,
 }
 
@@ -102,6 +102,6 @@ pub(crate) struct StatsArguments {
     pub(crate) data: DataArguments,
 
     /// A tokenizer.json, or a folder with one: lengths are counted in tokens as well.
-    #[arg(long, env = "GAGE_HOST_TOKENIZER", value_name = "PATH")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) tokenizer: Option<PathBuf>,
 }

@@ -51,7 +51,7 @@ pub(crate) struct ExportArguments {
     pub(crate) output_dir: PathBuf,
 
     /// Print what was written as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Print nothing.

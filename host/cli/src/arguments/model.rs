@@ -28,15 +28,15 @@ pub(crate) struct ModelInspectArguments {
     pub(crate) file: PathBuf,
 
     /// Tokens of one sequence, for the memory that is needed; by default what a run takes.
-    #[arg(long, env = "GAGE_HOST_CONTEXT_LENGTH", value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1 << 24))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1 << 24))]
     pub(crate) context_length: Option<u32>,
 
     /// Answers that are generated together, for the memory that is needed.
-    #[arg(long, env = "GAGE_HOST_SLOTS", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) slots: u32,
 
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct ModelFetchArguments {
 
     /// The digest that the file must have, 64 hexadecimal digits. That which a hub names is always checked; other servers name
     /// none, so without this the digest of what came is told, and recorded.
-    #[arg(long, env = "GAGE_HOST_SHA256", value_name = "DIGEST")]
+    #[arg(long, value_name = "DIGEST")]
     pub(crate) sha256: Option<String>,
 
     /// Where the hub is.
@@ -69,7 +69,7 @@ pub(crate) struct ModelFetchArguments {
     pub(crate) offline: bool,
 
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -90,7 +90,7 @@ pub(crate) struct ModelListArguments {
     pub(crate) folder: Option<PathBuf>,
 
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -107,31 +107,31 @@ pub(crate) struct ModelBenchArguments {
     pub(crate) file: PathBuf,
 
     /// Threads of computation; by default all that the machine has.
-    #[arg(long, env = "GAGE_HOST_THREADS", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
 
     /// Tokens of a prompt, and of what four choices have in common.
-    #[arg(long, env = "GAGE_HOST_PROMPT_TOKENS", value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(8..=65_536))]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(8..=65_536))]
     pub(crate) prompt_tokens: u32,
 
     /// Tokens of an answer.
-    #[arg(long, env = "GAGE_HOST_ANSWER_TOKENS", value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=4096))]
     pub(crate) answer_tokens: u32,
 
     /// Prompts that wait at once, for the last figure.
-    #[arg(long, env = "GAGE_HOST_QUEUED", value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) queued: u32,
 
     /// How often each figure is measured, in turns; the median counts.
-    #[arg(long, env = "GAGE_HOST_REPEATS", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeats: u32,
 
     /// Measure with `deterministic: true`.
-    #[arg(long, env = "GAGE_HOST_DETERMINISTIC")]
+    #[arg(long)]
     pub(crate) deterministic: bool,
 
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 

@@ -46,18 +46,18 @@ pub(crate) struct ObserveArguments {
     pub(crate) event_sampling: Sampling,
 
     /// Keep events in memory rather than in events.jsonl: nothing of them is left behind.
-    #[arg(long, env = "GAGE_HOST_INMEMORY_TRACE")]
+    #[arg(long)]
     pub(crate) inmemory_trace: bool,
 
     /// Whether logs are among the events as well.
     #[arg(
-        long, env = "GAGE_HOST_LOG_SINK", value_name = "BOOL", default_value_t = true, action = ArgAction::Set,
+        long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set,
         value_parser = clap::builder::BoolishValueParser::new()
     )]
     pub(crate) log_sink: bool,
 
     /// Which logs are among the events: debug, info, warn or error, and above.
-    #[arg(long, env = "GAGE_HOST_LOG_SINK_LEVEL", value_name = "LEVEL", default_value = "info", value_parser = level)]
+    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
     pub(crate) log_sink_level: Level,
 
     /// Post events to this address as well, as JSON.
@@ -65,15 +65,15 @@ pub(crate) struct ObserveArguments {
     pub(crate) report_http_url: Option<String>,
 
     /// Events in one post.
-    #[arg(long, env = "GAGE_HOST_REPORT_HTTP_BATCH", value_name = "N", default_value_t = 50, value_parser = super::positive)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = super::positive)]
     pub(crate) report_http_batch: usize,
 
     /// Post nothing more where more than this share of posts fails; events go to events-unsent.jsonl then.
-    #[arg(long, env = "GAGE_HOST_REPORT_HTTP_FAIL_PCT", value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     pub(crate) report_http_fail_pct: f64,
 
     /// How long a post may take.
-    #[arg(long, env = "GAGE_HOST_REPORT_HTTP_TIMEOUT", value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     pub(crate) report_http_timeout: f64,
 
     /// Serve the counters of the run to Prometheus at this address: 127.0.0.1:9464, or 9464 for that of

@@ -24,7 +24,7 @@ pub(crate) struct PlanArguments {
     pub(crate) task_parallelism: Option<usize>,
 
     /// Run at most this many samples of each task.
-    #[arg(long, env = "GAGE_HOST_MAX_SAMPLES", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_samples: Option<u64>,
 
     /// How long a request takes, in seconds: a number, or from the least to the most.
@@ -37,7 +37,7 @@ pub(crate) struct PlanArguments {
     pub(crate) tokenizer: Option<PathBuf>,
 
     /// Print the plan as JSON rather than as a table.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.

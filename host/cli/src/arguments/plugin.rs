@@ -33,11 +33,11 @@ pub(crate) struct NewArguments {
     pub(crate) name: String,
 
     /// The language that it is written in.
-    #[arg(long, env = "GAGE_HOST_LANG", default_value = "rust", value_parser = languages())]
+    #[arg(long, default_value = "rust", value_parser = languages())]
     pub(crate) lang: Language,
 
     /// What it is.
-    #[arg(long, env = "GAGE_HOST_KIND", default_value = "metric", value_parser = kinds())]
+    #[arg(long, default_value = "metric", value_parser = kinds())]
     pub(crate) kind: World,
 }
 
@@ -84,11 +84,11 @@ pub(crate) struct InspectArguments {
 
     /// Read the file alone: nothing is compiled, and nothing of it runs. Without this the component
     /// describes itself, in the sandbox and without grants.
-    #[arg(long = "static", env = "GAGE_HOST_STATIC")]
+    #[arg(long = "static")]
     pub(crate) is_static: bool,
 
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -123,7 +123,7 @@ pub(crate) struct TestArguments {
     pub(crate) config: Option<PathBuf>,
 
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -155,24 +155,24 @@ pub(crate) struct BenchArguments {
     pub(crate) member: Option<String>,
 
     /// Items in a batch.
-    #[arg(long, env = "GAGE_HOST_BATCH", value_name = "N", default_value_t = 256, value_parser = super::positive)]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = super::positive)]
     pub(crate) batch: usize,
 
     /// Bytes of each input that is made up.
-    #[arg(long, env = "GAGE_HOST_BYTES", value_name = "N", default_value_t = 1024, value_parser = super::positive)]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = super::positive)]
     pub(crate) bytes: usize,
 
     /// Measure also what counting fuel and time costs. The component then runs without anything that
     /// would end it: only for components that are trusted.
-    #[arg(long, env = "GAGE_HOST_UNCOUNTED")]
+    #[arg(long)]
     pub(crate) uncounted: bool,
 
     /// For how long each figure is measured, in seconds.
-    #[arg(long, env = "GAGE_HOST_SECONDS", value_name = "S", default_value_t = 1.0)]
+    #[arg(long, value_name = "S", default_value_t = 1.0)]
     pub(crate) seconds: f64,
 
     /// Print JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.

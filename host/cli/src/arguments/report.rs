@@ -18,7 +18,7 @@ pub(crate) struct ReportArguments {
     pub(crate) runs: Vec<PathBuf>,
 
     /// The file to write; by default report.html in the folder of the last run.
-    #[arg(long, short, env = "GAGE_HOST_OUTPUT", value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     /// Where runs are looked for by their ids.
@@ -26,7 +26,7 @@ pub(crate) struct ReportArguments {
     pub(crate) output_dir: PathBuf,
 
     /// Print what was written as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Print nothing.

@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 /// What `--resume` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
-    /// Nothing is resumed.
-    Off,
     /// The run of `--run-id`, or else the newest of the suite that has not come to its end.
     On,
     /// The run of this id, or in this folder.
@@ -18,24 +16,15 @@ pub(crate) enum Resume {
 /// What is wrong with the command line, and what to do.
 pub(crate) type Refusal = (String, &'static str);
 
-/// A run, or one of the words that variables of flags take; which of them is known where runs are looked for.
+/// A run; none without a value.
 pub(super) fn resume(text: &str) -> Result<Resume, Infallible> {
     Ok(if text.is_empty() { Resume::On } else { Resume::Named(PathBuf::from(text)) })
-}
-
-/// What a word says that variables of flags take.
-fn word(text: &Path) -> Option<Resume> {
-    match text.to_str()?.to_ascii_lowercase().as_str() {
-        "off" | "false" | "f" | "no" | "n" | "0" => Some(Resume::Off),
-        "on" | "true" | "t" | "yes" | "y" | "1" => Some(Resume::On),
-        _ => None,
-    }
 }
 
 impl RunArguments {
     /// Whether a run is gone on with.
     pub(crate) fn is_resumed(&self) -> bool {
-        matches!(self.resume, Some(Resume::On | Resume::Named(_)))
+        self.resume.is_some()
     }
 
     /// The same, in which a run that `--resume` names is that of `--run-id` and `--output-dir`.
@@ -43,13 +32,6 @@ impl RunArguments {
     /// # Errors
     /// When what `--resume` names is no run, and when no suite is given.
     pub(crate) fn resolved(mut self) -> Result<RunArguments, Refusal> {
-        // A run may be called `n`.
-        if let Some(Resume::Named(named)) = &self.resume
-            && !self.output_dir.join(named).exists()
-            && let Some(said) = word(named)
-        {
-            self.resume = Some(said);
-        }
         if let Some(Resume::Named(named)) = &self.resume {
             // `--resume suite.yaml`: the flag came before the suite.
             if self.config.path().as_os_str().is_empty() && named.is_file() {

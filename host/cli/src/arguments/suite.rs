@@ -20,7 +20,7 @@ pub(crate) struct DistillArguments {
     pub(crate) config: PathBuf,
 
     /// What the template is to be called.
-    #[arg(long, env = "GAGE_HOST_BUILTIN_NAME", value_name = "NAME")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) builtin_name: String,
 
     /// Its version; by default the next one.
@@ -28,7 +28,7 @@ pub(crate) struct DistillArguments {
     pub(crate) version: Option<String>,
 
     /// Freeze a suite of several tasks as one template.
-    #[arg(long, env = "GAGE_HOST_FORCE_MERGE")]
+    #[arg(long)]
     pub(crate) force_merge: bool,
 
     /// The folder of all templates.
@@ -36,7 +36,7 @@ pub(crate) struct DistillArguments {
     pub(crate) templates: PathBuf,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Print nothing but what is wrong.
@@ -71,7 +71,7 @@ pub(crate) struct InitArguments {
     pub(crate) version: Option<String>,
 
     /// What is made of it.
-    #[arg(long, env = "GAGE_HOST_MODE", value_enum, default_value = "run-config")]
+    #[arg(long, value_enum, default_value = "run-config")]
     pub(crate) mode: InitKind,
 
     /// The file to write; by default a new one in run_configs or custom, beside the folder of all templates.
@@ -83,7 +83,7 @@ pub(crate) struct InitArguments {
     pub(crate) templates: PathBuf,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Print nothing but what is wrong.
@@ -118,7 +118,7 @@ pub(crate) struct LockArguments {
     pub(crate) update: Option<String>,
 
     /// The lock; by default the suite's file with .gage.lock in place of .yaml.
-    #[arg(long, env = "GAGE_HOST_LOCK", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
 
     /// Fetch no dataset: use what was fetched before.
@@ -126,7 +126,7 @@ pub(crate) struct LockArguments {
     pub(crate) offline: bool,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Show no progress.
@@ -192,7 +192,7 @@ pub(crate) struct VerifyArguments {
     pub(crate) plugin_folders: Vec<PathBuf>,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// Print nothing where everything is as it was.
@@ -227,7 +227,7 @@ pub(crate) struct RunsListArguments {
     pub(crate) output_dir: PathBuf,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -247,7 +247,7 @@ pub(crate) struct RunsShowArguments {
     pub(crate) output_dir: PathBuf,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -273,7 +273,7 @@ pub(crate) struct RunsBaselineArguments {
     pub(crate) output_dir: PathBuf,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -302,7 +302,7 @@ pub(crate) struct RunsTrendArguments {
     pub(crate) output_dir: PathBuf,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -332,6 +332,6 @@ pub(crate) struct RunsGcArguments {
     pub(crate) yes: bool,
 
     /// Print as JSON.
-    #[arg(long, env = "GAGE_HOST_JSON")]
+    #[arg(long)]
     pub(crate) json: bool,
 }

@@ -34,7 +34,7 @@ pub(crate) struct ViewArguments {
     pub(crate) allowed_hosts: Vec<String>,
 
     /// Open the list of runs in the browser of this machine.
-    #[arg(long, env = "GAGE_HOST_OPEN")]
+    #[arg(long)]
     pub(crate) open: bool,
 
     /// Print nothing but what is wrong.

@@ -5,7 +5,7 @@ use super::{list, setup};
 use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind, MetricsArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::{MemberDescription, World};
+use gage_plugin::{ListedPlugin, MemberDescription, World};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -66,19 +66,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         if number > 0 {
             terminal::print_line("")?;
         }
-        let mut text = String::new();
-        describe_member(member, &mut text);
-        // Writing to a string does not fail.
-        let _ = match world {
-            World::Metric => {
-                let aggregation = member.default_aggregation.as_deref().unwrap_or("mean");
-                writeln!(text, "  figure   {aggregation} over the samples, unless the suite says otherwise")
-            }
-            _ => writeln!(text, "  kind     {}", world.kind()),
-        };
-        let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.family.identity().version);
-        let _ = write!(text, "\nIn a suite:\n{}", example(world, member));
-        for line in text.trim().lines() {
+        for line in explanation(plugin, member).trim().lines() {
             terminal::print_line(gage_core::printable_line(line))?;
         }
     }
@@ -88,6 +76,24 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         terminal::print_line(format_args!("{value:#}"))?;
     }
     Ok(ExitCode::Done)
+}
+
+/// What a member does, where it is from, and how a suite names it.
+fn explanation(plugin: &ListedPlugin, member: &MemberDescription) -> String {
+    let world = plugin.family.world();
+    let mut text = String::new();
+    describe_member(member, &mut text);
+    // Writing to a string does not fail.
+    let _ = match world {
+        World::Metric => {
+            let aggregation = member.default_aggregation.as_deref().unwrap_or("mean");
+            writeln!(text, "  figure   {aggregation} over the samples, unless the suite says otherwise")
+        }
+        _ => writeln!(text, "  kind     {}", world.kind()),
+    };
+    let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.family.identity().version);
+    let _ = write!(text, "\nIn a suite:\n{}", example(world, member));
+    text
 }
 
 /// A member in a suite: by its name alone where that is enough, and in full.

@@ -60,6 +60,6 @@ fn request(arguments: &RunArguments) -> RunRequest {
         exchanges,
         cache: arguments.cache.options(),
         observe: observability::options(&arguments.observe),
-        ..RunRequest::of(suite)
+        ..RunRequest::new(suite)
     }
 }

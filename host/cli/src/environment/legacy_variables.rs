@@ -3,10 +3,11 @@
 /// What has taken the place of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LegacyReplacement {
-    /// The variable of a flag.
+    /// A flag, by its long name.
     Flag(&'static str),
-    /// A variable that says what a suite leaves open: in each entry of `list` without `key`.
-    Suite { name: &'static str, list: &'static str, key: &'static str, is_boolean: bool },
+    /// A key that a suite may leave open: it is set in each entry of `list` without `key`. `name` is a variable that goes
+    /// before this one.
+    Suite { name: Option<&'static str>, list: &'static str, key: &'static str, is_boolean: bool },
     /// Another variable.
     Variable(&'static str),
     /// It is itself still read, where a suite names it.
@@ -36,13 +37,12 @@ const fn flag(
 
 const fn dataset(
     name: &'static str,
-    successor: &'static str,
     key: &'static str,
     is_boolean: bool,
     default: &'static str,
     meaning: &'static str,
 ) -> LegacyVariable {
-    let successor = LegacyReplacement::Suite { name: successor, list: "datasets", key, is_boolean };
+    let successor = LegacyReplacement::Suite { name: None, list: "datasets", key, is_boolean };
     LegacyVariable { name, successor, default, meaning }
 }
 
@@ -53,7 +53,7 @@ const fn task(
     default: &'static str,
     meaning: &'static str,
 ) -> LegacyVariable {
-    let successor = LegacyReplacement::Suite { name: successor, list: "tasks", key, is_boolean: false };
+    let successor = LegacyReplacement::Suite { name: Some(successor), list: "tasks", key, is_boolean: false };
     LegacyVariable { name, successor, default, meaning }
 }
 
@@ -71,16 +71,15 @@ const IN_PROCESS: &str = "there is no vLLM in the process; ask its server with o
 
 /// All of them.
 pub(crate) const EARLIER: &[LegacyVariable] = &[
-    flag("GAGE_EVAL_THREADS", "GAGE_HOST_CONCURRENCY", "16", "Requests in flight"),
+    flag("GAGE_EVAL_THREADS", "concurrency", "16", "Requests in flight"),
     flag(
         "GAGE_EVAL_MAX_SAMPLES",
-        "GAGE_HOST_MAX_SAMPLES",
+        "max-samples",
         "",
         "Samples of each task, at most; the smaller one counts where a task has a limit too",
     ),
     dataset(
         "GAGE_EVAL_SHUFFLE",
-        "GAGE_HOST_SHUFFLE",
         "params.shuffle",
         true,
         "false",
@@ -88,7 +87,6 @@ pub(crate) const EARLIER: &[LegacyVariable] = &[
     ),
     dataset(
         "GAGE_EVAL_SHUFFLE_SEED",
-        "GAGE_HOST_SHUFFLE_SEED",
         "params.seed",
         false,
         "123",
@@ -121,7 +119,7 @@ pub(crate) const EARLIER: &[LegacyVariable] = &[
         "Submit samples without waiting for one another",
         "they always are, but for tasks that say `mode: sequential`",
     ),
-    flag("GAGE_EVAL_SAVE_DIR", "GAGE_HOST_OUTPUT_DIR", "runs", "Where run folders are made"),
+    flag("GAGE_EVAL_SAVE_DIR", "output-dir", "runs", "Where run folders are made"),
     none("GAGE_EVAL_DISABLE_BUFFERED_WRITER", "Write each sample alone", BUFFERED),
     none("GAGE_EVAL_ENABLE_BUFFERED_WRITER", "Write samples together", BUFFERED),
     none("GAGE_EVAL_BUFFER_THRESHOLD", "Samples from which on they are written together", BUFFERED),
@@ -135,7 +133,6 @@ pub(crate) const EARLIER: &[LegacyVariable] = &[
     },
     dataset(
         "GAGE_EVAL_EMBED_LOCAL_MEDIA",
-        "GAGE_HOST_EMBED_LOCAL_MEDIA",
         "params.embed_local_media",
         true,
         "false",
@@ -144,7 +141,6 @@ pub(crate) const EARLIER: &[LegacyVariable] = &[
     none("GAGE_EVAL_EMBED_MEDIA_THREADS", "Threads that embed media", "there are as many as are needed"),
     dataset(
         "GAGE_EVAL_IMAGE_MIN_PIXELS",
-        "GAGE_HOST_IMAGE_MIN_PIXELS",
         "params.media.min_pixels",
         false,
         "",
@@ -152,7 +148,6 @@ pub(crate) const EARLIER: &[LegacyVariable] = &[
     ),
     dataset(
         "GAGE_EVAL_IMAGE_MAX_PIXELS",
-        "GAGE_HOST_IMAGE_MAX_PIXELS",
         "params.media.max_pixels",
         false,
         "",
@@ -160,7 +155,6 @@ pub(crate) const EARLIER: &[LegacyVariable] = &[
     ),
     dataset(
         "GAGE_EVAL_IMAGE_FACTOR",
-        "GAGE_HOST_IMAGE_FACTOR",
         "params.media.factor",
         false,
         "",
@@ -173,40 +167,30 @@ pub(crate) const EARLIER: &[LegacyVariable] = &[
     ),
     none("GAGE_VISUAL_PROCESSPOOL", "Encode large images in other processes", "threads do it"),
     none("GAGE_VISUAL_PROCESSPOOL_THRESHOLD", "From which size on", "threads do it, whatever the size"),
-    flag(
-        "GAGE_EVAL_OBSERVABILITY",
-        "GAGE_HOST_OBSERVABILITY",
-        "false",
-        "An event for every stage of every sample",
-    ),
-    flag("GAGE_EVAL_REPORT_HTTP_URL", "GAGE_HOST_REPORT_HTTP_URL", "", "Post events to this address as well"),
-    flag("GAGE_EVAL_REPORT_HTTP_BATCH", "GAGE_HOST_REPORT_HTTP_BATCH", "50", "Events in one post"),
+    flag("GAGE_EVAL_OBSERVABILITY", "observability", "false", "An event for every stage of every sample"),
+    flag("GAGE_EVAL_REPORT_HTTP_URL", "report-http-url", "", "Post events to this address as well"),
+    flag("GAGE_EVAL_REPORT_HTTP_BATCH", "report-http-batch", "50", "Events in one post"),
     flag(
         "GAGE_EVAL_REPORT_HTTP_FAIL_PCT",
-        "GAGE_HOST_REPORT_HTTP_FAIL_PCT",
+        "report-http-fail-pct",
         "5",
         "Share of posts that may fail, in percent, before nothing more is posted",
     ),
     flag(
         "GAGE_EVAL_REPORT_HTTP_TIMEOUT",
-        "GAGE_HOST_REPORT_HTTP_TIMEOUT",
+        "report-http-timeout",
         "10",
         "How long a post may take, in seconds",
     ),
     flag(
         "GAGE_EVAL_INMEMORY_TRACE",
-        "GAGE_HOST_INMEMORY_TRACE",
+        "inmemory-trace",
         "false",
         "Events are kept in memory, and no events.jsonl is written",
     ),
-    flag("GAGE_EVAL_ENABLE_LOG_SINK", "GAGE_HOST_LOG_SINK", "true", "Whether logs are among the events"),
-    flag("GAGE_EVAL_LOG_SINK_LEVEL", "GAGE_HOST_LOG_SINK_LEVEL", "info", "Which logs are, and above"),
-    flag(
-        "GAGE_EVAL_AUTOEVAL_WORKERS",
-        "GAGE_HOST_AUTOEVAL_WORKERS",
-        "one for each core",
-        "Threads that score",
-    ),
+    flag("GAGE_EVAL_ENABLE_LOG_SINK", "log-sink", "true", "Whether logs are among the events"),
+    flag("GAGE_EVAL_LOG_SINK_LEVEL", "log-sink-level", "info", "Which logs are, and above"),
+    flag("GAGE_EVAL_AUTOEVAL_WORKERS", "autoeval-workers", "one for each core", "Threads that score"),
     none("GAGE_EVAL_ENABLE_ASYNC_HTTP", "Ask servers without a thread for each request", "they always are"),
     none("GAGE_EVAL_VLLM_ISOLATED", "Run vLLM in a process of its own", IN_PROCESS),
     none("GAGE_EVAL_VLLM_STRICT_MM", "Check media before they go to vLLM", IN_PROCESS),
