@@ -8,10 +8,10 @@ use crate::arguments::Arguments;
 use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
-pub(crate) use foreign_variables::OTHERS;
+pub(crate) use foreign_variables::FOREIGN_VARIABLES;
 use gage_config::Problems;
 use legacy_variables::LegacyVariable;
-pub(crate) use legacy_variables::{EARLIER, LegacyReplacement};
+pub(crate) use legacy_variables::{LEGACY_VARIABLES, LegacyReplacement};
 use serde_json::Value;
 
 /// Variables that name the folder of caches; the first that is set counts.
@@ -112,7 +112,7 @@ fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
         matches!(legacy.successor, LegacyReplacement::Flag(flag) if flag == long)
             && variable(legacy.name).is_some()
     };
-    match EARLIER.iter().find(is_legacy) {
+    match LEGACY_VARIABLES.iter().find(is_legacy) {
         Some(legacy) => arg.env(legacy.name),
         None => arg,
     }
@@ -125,9 +125,9 @@ pub(crate) fn defaults_of(document: &Value) -> Vec<String> {
 
 fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let mut defaults = Vec::new();
-    for earlier in EARLIER {
-        let LegacyReplacement::Suite { name, list, key, is_boolean } = earlier.successor else { continue };
-        let Some(value) = name.and_then(variable).or_else(|| variable(earlier.name)) else { continue };
+    for legacy in LEGACY_VARIABLES {
+        let LegacyReplacement::Suite { name, list, key, is_boolean } = legacy.successor else { continue };
+        let Some(value) = name.and_then(variable).or_else(|| variable(legacy.name)) else { continue };
         let value = if is_boolean { is_true(&value).to_string() } else { value };
         let says = |entry: &Value| {
             let said = key.split('.').try_fold(entry, |value, segment| value.get(segment));
@@ -165,15 +165,15 @@ pub(crate) fn name_variables(problems: &mut Problems) {
 
 /// The variable that sets a value of a suite: `GAGE_HOST_MAX_INFLIGHT` of `tasks.0.max_inflight`.
 fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&'static str> {
-    EARLIER.iter().find_map(|earlier| {
-        let LegacyReplacement::Suite { name, list, key: of_entry, .. } = earlier.successor else {
+    LEGACY_VARIABLES.iter().find_map(|legacy| {
+        let LegacyReplacement::Suite { name, list, key: of_entry, .. } = legacy.successor else {
             return None;
         };
         let place = key.strip_suffix(of_entry)?.strip_suffix('.')?;
         let number = place.strip_prefix(list).and_then(|place| place.strip_prefix('.'));
         let is_of_list = number.is_some_and(|number| number.parse::<usize>().is_ok());
         let is_of_template = list == "tasks" && ["custom", "builtin"].contains(&place);
-        let names = [name, Some(earlier.name)].into_iter().flatten();
+        let names = [name, Some(legacy.name)].into_iter().flatten();
         let set = names.into_iter().find(|name| variable(name).is_some())?;
         (is_of_list || is_of_template).then_some(set)
     })
@@ -181,11 +181,11 @@ fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&
 
 /// Warns of variables that are set and change nothing.
 pub(crate) fn warn_of_no_effect() {
-    for earlier in EARLIER {
-        if let LegacyReplacement::None(reason) = earlier.successor
-            && variable(earlier.name).is_some()
+    for legacy in LEGACY_VARIABLES {
+        if let LegacyReplacement::None(reason) = legacy.successor
+            && variable(legacy.name).is_some()
         {
-            tracing::warn!("{} is set and has no effect: {reason}", earlier.name);
+            tracing::warn!("{} is set and has no effect: {reason}", legacy.name);
         }
     }
 }
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_variable_stands_in_where_its_successor_is_not_set() {
+    fn a_legacy_variable_stands_in_for_its_successor() {
         let env_of = |variables: &[(&str, &str)]| {
             let given = |name: &str| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -352,7 +352,7 @@ mod tests {
     fn every_successor_is_a_flag_of_run() {
         let command = command(&|_| None);
         let run = command.find_subcommand("run").unwrap();
-        for legacy in EARLIER {
+        for legacy in LEGACY_VARIABLES {
             if let LegacyReplacement::Flag(flag) = legacy.successor {
                 assert!(run.get_arguments().any(|arg| arg.get_long() == Some(flag)), "{flag}");
             }

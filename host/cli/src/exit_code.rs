@@ -1,4 +1,4 @@
-//! What the program says to the shell. The numbers are stable.
+//! Exit codes: what the program tells the shell. The numbers are stable.
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

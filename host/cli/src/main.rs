@@ -1,4 +1,4 @@
-//! The `gage-host` program: reads the command line, runs a command, and maps what comes of it
+//! The `gage-host` program: reads the command line, runs a command, and maps its result
 //! to an exit code. May import every crate of the workspace; no crate imports it.
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! What people see: problems, progress.
+//! The terminal: problems, messages, tables, progress.
 
 mod compiling;
 mod progress;
@@ -44,7 +44,7 @@ pub(crate) fn show_problems(problems: &Problems) {
 
 /// Writes a line to the standard error stream. That nobody reads it is no reason to fail.
 pub(crate) fn eprint_line(line: impl std::fmt::Display) {
-    progress::say_around_view(&redact(&line.to_string()));
+    progress::print_around_view(&redact(&line.to_string()));
 }
 
 /// Says what the user did wrong and what to do, and gives the exit code for it.
@@ -200,7 +200,7 @@ pub(crate) struct Table<const N: usize> {
 }
 
 /// Flexible columns are not made narrower than this while there is a spare one.
-const NARROWEST: usize = 10;
+const MIN_COLUMN_WIDTH: usize = 10;
 
 impl<const N: usize> Table<N> {
     /// Draws rows, in a terminal within its columns: spare columns are left out, and texts lose their middle. Where it
@@ -225,7 +225,7 @@ impl<const N: usize> Table<N> {
         };
         let least = |widths: &[usize; N]| {
             let mut least = *widths;
-            self.flexible.iter().for_each(|column| least[*column] = least[*column].min(NARROWEST));
+            self.flexible.iter().for_each(|column| least[*column] = least[*column].min(MIN_COLUMN_WIDTH));
             least
         };
         for column in self.spare {

@@ -1,3 +1,5 @@
+//! Runs a suite, and prints how each sample ended.
+
 use gage_runner::{RunEvent, RunOutcome, RunProgress, RunRequest, RunnerError, run};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ impl RunProgress for PrintSamples {
     }
 }
 
+/// Runs the suite in a file into a folder of runs.
 pub fn evaluate(suite: &Path, runs: &Path) -> Result<RunOutcome, RunnerError> {
     let mut request = RunRequest { output_folder: runs.to_owned(), ..RunRequest::new(suite) };
     request.context.progress = Arc::new(PrintSamples);

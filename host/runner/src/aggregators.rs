@@ -1,4 +1,4 @@
-//! Components that make figures of score cards, where the report asks for them.
+//! The aggregator components of a run, as the report calls them.
 
 use gage_core::ScoreCard;
 use gage_engine::Scoring;
@@ -54,7 +54,7 @@ impl PluginAggregation {
             return Ok(());
         }
         let state = std::mem::take(&mut self.state);
-        self.state = self.aggregator.fold(state, &self.rows).map_err(said)?;
+        self.state = self.aggregator.fold(state, &self.rows).map_err(message_of)?;
         self.rows.clear();
         Ok(())
     }
@@ -78,7 +78,7 @@ impl CustomAggregator for PluginAggregation {
 
     fn finish(mut self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
         self.hand_over()?;
-        let figures = self.aggregator.finish(&self.state).map_err(said)?;
+        let figures = self.aggregator.finish(&self.state).map_err(message_of)?;
         // An error that takes samples for independent which are not would be too small.
         let is_sound = !self.is_clustered || self.aggregator.knows_clusters();
         let named = figures.into_iter().map(|figure| NamedFigure {
@@ -91,6 +91,6 @@ impl CustomAggregator for PluginAggregation {
     }
 }
 
-fn said(error: ItemError) -> String {
+fn message_of(error: ItemError) -> String {
     format!("{}: {}", error.kind, error.message)
 }

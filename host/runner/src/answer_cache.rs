@@ -1,4 +1,4 @@
-//! The cache of a run's answers, where it has one.
+//! The cache of a run's answers, if it has one.
 
 use crate::request::HttpExchanges;
 use crate::{HostSettings, RunnerError};

@@ -66,17 +66,12 @@ fn right(question: &str) -> Answer {
 #[derive(Default)]
 struct Counter {
     finished: AtomicU64,
-    /// Set at the first finished sample.
-    stop: Option<CancelToken>,
 }
 
 impl RunProgress for Counter {
     fn on_event(&self, event: &RunEvent<'_>) {
         if let RunEvent::SampleFinished(_) = event {
             self.finished.fetch_add(1, Ordering::SeqCst);
-            if let Some(stop) = &self.stop {
-                stop.cancel();
-            }
         }
     }
 }
@@ -94,10 +89,15 @@ fn the_program_of_the_documentation_runs_a_suite() {
 
 #[test]
 fn a_stopped_run_is_resumed_to_its_end() {
-    let workspace = Workspace::new(right);
+    let stop = CancelToken::default();
+    let stopped = stop.clone();
+    let workspace = Workspace::new(move |question| {
+        // At the first request; it is still answered.
+        stopped.cancel();
+        right(question)
+    });
     let mut request = RunRequest { concurrency: 1, ..workspace.request("nightly") };
-    let stop = request.context.stop.clone();
-    request.context.progress = Arc::new(Counter { stop: Some(stop), ..Counter::default() });
+    request.context.stop = stop;
     let outcome = run(&request).unwrap();
     assert_eq!(outcome.status, RunStatus::Interrupted, "{:?}", outcome.ending);
     let asked = workspace.server.requests();

@@ -1,4 +1,4 @@
-//! What a run may spend.
+//! The flags of a run's budget.
 
 use clap::Args;
 use gage_config::{BudgetSpec, parse_duration};

@@ -1,4 +1,4 @@
-//! Whether answers are kept, and where.
+//! The flags of the cache of answers.
 
 use clap::Args;
 use gage_config::parse_cache_size;

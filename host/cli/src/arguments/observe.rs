@@ -1,4 +1,4 @@
-//! What a run tells about itself, and whom.
+//! The flags of logs, progress and observers.
 
 use super::DEFAULT_LOG;
 use crate::terminal::ProgressKind;

@@ -1,4 +1,4 @@
-//! Which run is gone on with.
+//! The flag `--resume`: which run is resumed.
 
 use super::RunArguments;
 use std::convert::Infallible;

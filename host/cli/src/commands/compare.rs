@@ -18,7 +18,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Columns of a comparison, at most: longer lines are hard to read.
-const WIDEST: usize = 80;
+const MAX_WIDTH_COLUMNS: usize = 80;
 
 pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -70,7 +70,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
             terminal::eprint_line(format_args!("warning: {what}"));
         }
     } else {
-        let width = terminal::width().min(WIDEST);
+        let width = terminal::width().min(MAX_WIDTH_COLUMNS);
         let text = render_comparison(&comparison, width, terminal::colour_on_stdout());
         terminal::print_line(text.trim_end())?;
     }

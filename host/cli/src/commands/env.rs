@@ -1,7 +1,7 @@
 //! `gage-host env`: the variables of the environment that the program reads.
 
 use crate::arguments::EnvArguments;
-use crate::environment::{self, EARLIER, LegacyReplacement, OTHERS};
+use crate::environment::{self, FOREIGN_VARIABLES, LEGACY_VARIABLES, LegacyReplacement};
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
 use clap::{Arg, Command};
@@ -61,19 +61,19 @@ fn groups(variable: &dyn Fn(&str) -> Option<String>) -> [Group; 3] {
     for (name, variable) in &mut of_flags {
         variable.value = value(name);
     }
-    let of_suites = EARLIER.iter().filter_map(|earlier| match earlier.successor {
+    let of_suites = LEGACY_VARIABLES.iter().filter_map(|legacy| match legacy.successor {
         LegacyReplacement::Suite { name: Some(name), list, key, .. } => {
-            let meaning = format!("{} ({list}[].{key})", earlier.meaning);
-            Some(listed(name, &meaning, earlier.default, value(name)))
+            let meaning = format!("{} ({list}[].{key})", legacy.meaning);
+            Some(listed(name, &meaning, legacy.default, value(name)))
         }
         _ => None,
     });
     let mut own: Vec<Variable> = of_flags.into_values().collect();
     own.extend(of_suites);
     own.sort_by(|one, two| one.name.cmp(&two.name));
-    let earlier = EARLIER.iter().map(|earlier| {
-        let mut variable = listed(earlier.name, earlier.meaning, earlier.default, value(earlier.name));
-        match earlier.successor {
+    let legacy = LEGACY_VARIABLES.iter().map(|legacy| {
+        let mut variable = listed(legacy.name, legacy.meaning, legacy.default, value(legacy.name));
+        match legacy.successor {
             LegacyReplacement::Flag(long) => {
                 let flag = format!("--{long}");
                 let of_flag = own.iter().find(|variable| variable.flag.as_ref() == Some(&flag));
@@ -90,12 +90,13 @@ fn groups(variable: &dyn Fn(&str) -> Option<String>) -> [Group; 3] {
         }
         variable
     });
-    let earlier: Vec<Variable> = earlier.collect();
-    let others =
-        OTHERS.iter().map(|other| listed(other.name, other.meaning, other.default, value(other.name)));
+    let legacy: Vec<Variable> = legacy.collect();
+    let others = FOREIGN_VARIABLES
+        .iter()
+        .map(|other| listed(other.name, other.meaning, other.default, value(other.name)));
     [
         (("flags", "Of flags and of suites; what the command line or the suite says comes first"), own),
-        (("gage_eval", "Of gage-eval; read where the successor is not set"), earlier),
+        (("gage_eval", "Of gage-eval; read where the successor is not set"), legacy),
         (("others", "Others"), others.collect()),
     ]
 }

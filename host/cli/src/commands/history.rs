@@ -1,4 +1,4 @@
-//! What several commands ask of the history of a folder of runs.
+//! The history of a folder of runs, for several commands.
 
 use crate::exit_code::ExitCode;
 use crate::terminal;

@@ -1,4 +1,4 @@
-//! What commands begin with: the registry of plugins, and the suite.
+//! The set-up that commands share: the context of the library, the registry of plugins, the suite.
 
 use super::listener::Listener;
 use crate::arguments::{COMPILE, ConfigArguments, DEFAULT_LOG, SERVE_MODEL};

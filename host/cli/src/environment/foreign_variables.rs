@@ -13,7 +13,7 @@ const fn other(name: &'static str, default: &'static str, meaning: &'static str)
 }
 
 /// All of them. What a suite names as `${NAME}`, or as the variable of a key, is not among them.
-pub(crate) const OTHERS: &[ForeignVariable] = &[
+pub(crate) const FOREIGN_VARIABLES: &[ForeignVariable] = &[
     other(
         "GAGE_HOST_CACHE_DIR",
         "~/.cache/gage-host",

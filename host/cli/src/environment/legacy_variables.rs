@@ -70,7 +70,7 @@ const BUFFERED: &str =
 const IN_PROCESS: &str = "there is no vLLM in the process; ask its server with openai_http";
 
 /// All of them.
-pub(crate) const EARLIER: &[LegacyVariable] = &[
+pub(crate) const LEGACY_VARIABLES: &[LegacyVariable] = &[
     flag("GAGE_EVAL_THREADS", "concurrency", "16", "Requests in flight"),
     flag(
         "GAGE_EVAL_MAX_SAMPLES",

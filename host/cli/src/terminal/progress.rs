@@ -15,7 +15,7 @@ use painter::Painter;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use tally::TaskTally;
-pub(crate) use view::{say_around_view, stderr_around_view};
+pub(crate) use view::{print_around_view, stderr_around_view};
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

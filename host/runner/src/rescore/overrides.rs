@@ -1,4 +1,4 @@
-//! Which values of a suite have an effect on answers that were given already.
+//! The effect of overrides: which values of a suite change the scores of answers that were given already.
 
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! How fast a task goes, and how long it will still take.
+//! The pace of a task, and the time that it still takes.
 
 use std::collections::VecDeque;
 use std::time::Duration;

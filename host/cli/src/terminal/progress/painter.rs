@@ -4,7 +4,7 @@ use super::layout::{line, lines};
 use super::machine::object;
 use super::pace::Pace;
 use super::tally::{Snapshot, TaskTally};
-use super::view::{MAX_LINES, View, columns, say_around_view};
+use super::view::{MAX_LINES, View, columns, print_around_view};
 use super::{ProgressKind, Tasks};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -137,7 +137,7 @@ impl Drawing {
                 for (now, pace, _) in &running {
                     // The end of a task is worth a line where its way was.
                     if is_due || (*has_begun && now.has_ended) {
-                        say_around_view(&line(now, pace, PLAIN_COLUMNS, false));
+                        print_around_view(&line(now, pace, PLAIN_COLUMNS, false));
                     }
                 }
                 if is_due {
@@ -148,11 +148,11 @@ impl Drawing {
             Canvas::Json => {
                 for (now, pace, is_new) in &running {
                     if *is_new {
-                        say_around_view(&object("task_started", now, pace));
+                        print_around_view(&object("task_started", now, pace));
                     }
                     match now.has_ended {
-                        true => say_around_view(&object("task_finished", now, pace)),
-                        false if is_time => say_around_view(&object("progress", now, pace)),
+                        true => print_around_view(&object("task_finished", now, pace)),
+                        false if is_time => print_around_view(&object("progress", now, pace)),
                         false => {}
                     }
                 }

@@ -1,4 +1,4 @@
-//! What is counted of a task. A sample costs a few atomic additions and a short lock that its recorder
+//! The tally of a task, counted sample by sample. A sample costs a few atomic additions and a short lock that its recorder
 //! shares with nobody but who draws.
 
 use gage_core::{MetricResult, Outcome};

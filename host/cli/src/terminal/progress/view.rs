@@ -64,7 +64,7 @@ pub(super) fn columns() -> usize {
 }
 
 /// Writes a line to the standard error stream, above the view. That nobody reads it is no reason to fail.
-pub(crate) fn say_around_view(line: &dyn std::fmt::Display) {
+pub(crate) fn print_around_view(line: &dyn std::fmt::Display) {
     around(|| {
         let _ = writeln!(anstream::stderr(), "{line}");
     });
