@@ -1,6 +1,6 @@
-"""Writes what the formats' own packages say of their files as JSON Schemas, which the tests of host/report use.
+"""Writes what the formats' own packages say of their files as JSON Schemas, which the tests of host/export use.
 
-    python make_schemas.py ../../host/report/tests/fixtures/export
+    python make_schemas.py ../../host/export/tests/fixtures
 
 Needs the packages of requirements.txt; run it again when their versions change, and look at the difference.
 """

@@ -1,8 +1,8 @@
 //! Measures the test by sign flips: 10,000 permutations of 14,000 pairs under 20 metrics.
 //!
-//!     cargo run --release -p gage-report --example permutations
+//!     cargo run --release -p gage-compare --example permutations
 
-use gage_report::compare::{SignFlipTest, sign_flip_tests};
+use gage_compare::{SignFlipTest, sign_flip_tests};
 use std::time::Instant;
 
 fn main() {

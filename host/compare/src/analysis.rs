@@ -10,14 +10,14 @@ use super::permutations::{MAX_PERMUTATIONS, Permutations};
 use super::plan::{CompareError, ComparePlan, PlannedMeasure, TaskPlan};
 use super::result::{ComparedRun, Comparison, MetricComparison, Overall, SliceDrift, TestNote};
 use super::sign_flip::{SignFlipTest, sign_flip_tests};
-use super::source::ComparedSource;
 use super::verdict::Verdict;
 use super::warnings::{self, ComparisonWarning};
 use super::{collecting, holm, naming};
-use crate::slicing::Slicing;
-use crate::{CompensatedSum, IntervalMethod};
 use gage_config::GateSpec;
 use gage_core::Digest;
+use gage_figures::RecordedRun;
+use gage_figures::Slicing;
+use gage_figures::{CompensatedSum, IntervalMethod};
 
 /// Version of the comparison as JSON.
 const COMPARISON_VERSION: u32 = 1;
@@ -59,8 +59,8 @@ impl Default for CompareOptions {
 /// When a run cannot be read, or the gate names what neither run has. Runs that cannot be compared in
 /// earnest (of other data, interrupted, without common samples) are no error: the result says so.
 pub fn compare(
-    base: &ComparedSource,
-    new: &ComparedSource,
+    base: &RecordedRun,
+    new: &RecordedRun,
     options: &CompareOptions,
 ) -> Result<Comparison, CompareError> {
     let plan = ComparePlan::new(base, new, &options.gate)?;
@@ -127,8 +127,8 @@ pub fn compare(
     })
 }
 
-fn described(source: &ComparedSource, other: &ComparedSource) -> ComparedRun {
-    let label = naming::label(source, [source, other]);
+fn described(source: &RecordedRun, other: &RecordedRun) -> ComparedRun {
+    let label = naming::run_label(source, [source, other]);
     ComparedRun {
         run_id: source.run_id().to_owned(),
         label: label.unwrap_or_else(|| source.run_id().to_owned()),
@@ -139,7 +139,7 @@ fn described(source: &ComparedSource, other: &ComparedSource) -> ComparedRun {
 }
 
 /// Whether two folders hold the same run: ids alone may be the same in folders of different suites.
-fn is_same_run(base: &ComparedSource, new: &ComparedSource) -> bool {
+fn is_same_run(base: &RecordedRun, new: &RecordedRun) -> bool {
     let (base, new) = (base.manifest(), new.manifest());
     base.run_id == new.run_id && base.created_at == new.created_at && base.identity == new.identity
 }

@@ -1,14 +1,15 @@
 //! What a page of several runs compares.
 
-use crate::compare::{CompareError, CompareOptions, ComparedSource, Comparison, ComparisonWarning, compare};
+use crate::{CompareError, CompareOptions, Comparison, ComparisonWarning, compare};
+use gage_figures::RecordedRun;
 
 /// Compares each further run with the first, by the gate of its own suite.
 ///
 /// # Errors
 /// When a run cannot be read.
-pub fn comparisons_with_first(sources: &[ComparedSource]) -> Result<Vec<Comparison>, CompareError> {
+pub fn comparisons_with_first(sources: &[RecordedRun]) -> Result<Vec<Comparison>, CompareError> {
     let Some((base, others)) = sources.split_first() else { return Ok(Vec::new()) };
-    let with_base = |new: &ComparedSource| {
+    let with_base = |new: &RecordedRun| {
         let (gate, gate_before) = (new.gate(), base.gate());
         match compare(base, new, &CompareOptions { gate, gate_before, ..CompareOptions::default() }) {
             // A gate that cannot be asked is no reason not to show them.

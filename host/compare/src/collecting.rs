@@ -3,17 +3,17 @@
 use super::pairing::{Measure, PairedTask};
 use super::plan::TaskPlan;
 use super::reading::{ContentBy, SampleReader};
-use super::source::ComparedSource;
-use crate::slicing::Slicing;
-use crate::{ReportError, TaskDescription};
+use gage_figures::RecordedRun;
+use gage_figures::Slicing;
+use gage_figures::{FiguresError, TaskDescription};
 
 /// The samples of each task in both runs, and the slices and clusters that they are in.
 pub(super) fn read(
-    base: &ComparedSource,
-    new: &ComparedSource,
+    base: &RecordedRun,
+    new: &RecordedRun,
     plans: &[TaskPlan<'_>],
     most_flips: usize,
-) -> Result<Vec<(PairedTask, Slicing)>, ReportError> {
+) -> Result<Vec<(PairedTask, Slicing)>, FiguresError> {
     let content = match base.has_row_digests() && new.has_row_digests() {
         true => ContentBy::Row,
         false => ContentBy::Sample,
@@ -27,7 +27,7 @@ pub(super) fn read(
         })
         .collect();
     let measures: Vec<Vec<Measure>> = tasks.iter().map(|(task, _)| task.measures.clone()).collect();
-    let readers = |source: &ComparedSource| -> Vec<SampleReader<'_>> {
+    let readers = |source: &RecordedRun| -> Vec<SampleReader<'_>> {
         let pairs = plans.iter().zip(&measures);
         pairs
             .map(|(plan, measures)| SampleReader::new(measures, source.repeat(plan.task_id), content))
@@ -73,7 +73,7 @@ pub(super) fn read(
 }
 
 /// What the suite of the new run says of slices and clusters.
-fn description(source: &ComparedSource, task_id: &str) -> TaskDescription {
+fn description(source: &RecordedRun, task_id: &str) -> TaskDescription {
     let task = source.config().and_then(|config| config.tasks.iter().find(|task| task.task_id == task_id));
     let text = |path: &gage_core::FieldPath| path.as_str().to_owned();
     TaskDescription {

@@ -3,8 +3,8 @@
 
 use super::plan::gate_of;
 use super::reason::{number, percent, shortened};
-use super::source::ComparedSource;
 use gage_config::GateSpec;
+use gage_figures::RecordedRun;
 use serde::Serialize;
 
 /// A gate that the suite of the baseline has, and that of the new run has no more, or a looser one.
@@ -23,8 +23,8 @@ pub struct GateChange {
 /// What became of the gate `before`, of the suite of the baseline, in the gate `now`, and where that has nothing to
 /// judge since one of the runs lacks the metric.
 pub(super) fn find(
-    base: &ComparedSource,
-    new: &ComparedSource,
+    base: &RecordedRun,
+    new: &RecordedRun,
     before: &[GateSpec],
     now: &[GateSpec],
 ) -> Vec<GateChange> {
@@ -64,7 +64,7 @@ pub(super) fn find(
 }
 
 /// The metrics of one run that a gate is on and that the other run has not got.
-fn unjudged(one: &ComparedSource, other: &ComparedSource, gate: &[GateSpec], name: &str) -> Vec<GateChange> {
+fn unjudged(one: &RecordedRun, other: &RecordedRun, gate: &[GateSpec], name: &str) -> Vec<GateChange> {
     let has = |task_id: &str, metric_id: &str| {
         other.task_ids().contains(&task_id)
             && other.figures(task_id).iter().any(|figure| figure.metric_id == metric_id)

@@ -6,8 +6,8 @@ use super::paired_scores::PairedScores;
 use super::plan::{ComparePlan, Limits};
 use super::reason;
 use super::result::{GateNote, MetricComparison, TaskPairing};
-use super::source::ComparedSource;
 use super::verdict::Verdict;
+use gage_figures::RecordedRun;
 
 /// The level at which losses are called that no gate asks about.
 pub(super) const DEFAULT_ALPHA: f64 = 0.05;
@@ -20,8 +20,8 @@ pub(super) struct GateDecision {
 
 /// Why nothing can be said of any metric.
 pub(super) fn refusal(
-    base: &ComparedSource,
-    new: &ComparedSource,
+    base: &RecordedRun,
+    new: &RecordedRun,
     plan: &ComparePlan<'_>,
     tasks: &[TaskPairing],
     differences: &[Difference],
@@ -36,7 +36,7 @@ pub(super) fn refusal(
         }
     }
     if plan.tasks.is_empty() {
-        let list = |source: &ComparedSource| match source.task_ids() {
+        let list = |source: &RecordedRun| match source.task_ids() {
             ids if ids.is_empty() => "none".to_owned(),
             ids => ids.join(", "),
         };

@@ -1,12 +1,12 @@
 //! Whether two runs are of the same thing: the same data, prompts, plugins, judges and settings. The model
 //! alone may differ.
 
-use super::source::ComparedSource;
 use gage_config::{
     BackendKind, HttpProtocol, OnLongPrompt, OpenAiOptions, OutputConstraint, PipelineConfig,
     RoleAdapterSpec, TaskSpec,
 };
 use gage_core::{Object, SamplingParams};
+use gage_figures::RecordedRun;
 use gage_record::differences;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -84,8 +84,8 @@ const PLACE_KEYS: [&str; 7] =
 
 /// What differs between two runs in the tasks that both have.
 pub(super) fn compare(
-    base: &ComparedSource,
-    new: &ComparedSource,
+    base: &RecordedRun,
+    new: &RecordedRun,
     tasks: &[&str],
     allowed: &[IdentityPart],
 ) -> Vec<Difference> {
@@ -140,7 +140,7 @@ struct Identity<'r> {
 }
 
 impl<'r> Identity<'r> {
-    fn of(source: &'r ComparedSource) -> Identity<'r> {
+    fn of(source: &'r RecordedRun) -> Identity<'r> {
         Identity { manifest: &source.manifest().identity, config: source.config() }
     }
 

@@ -1,5 +1,4 @@
-//! Two runs side by side: which samples changed, whether the new run is worse, and whether a gate lets it
-//! pass.
+//! Comparisons of two runs: which samples changed, whether the new run is worse, and whether a gate lets it pass.
 //!
 //! - **Samples are compared with themselves**: partners have the same task, id and content. What has no
 //!   partner is counted by cause.
@@ -11,6 +10,7 @@
 //! The procedure, with its sources, is in `docs/comparing.md`.
 
 mod analysis;
+mod baseline_comparisons;
 mod binomial;
 mod collecting;
 mod gate_changes;
@@ -31,27 +31,25 @@ mod render;
 mod result;
 mod sample_size;
 mod sign_flip;
-mod source;
 mod tags;
 mod unscored;
 mod verdict;
 mod warnings;
 
-pub(crate) use naming::label;
-pub(crate) use reading::ContentBy;
-
 pub use analysis::{CompareOptions, compare};
+pub use baseline_comparisons::comparisons_with_first;
 pub use gate_changes::GateChange;
 pub use identity::{Difference, IdentityPart};
 pub use minimum_detectable_effect::smallest_visible_loss;
+pub use naming::run_label;
 pub use plan::CompareError;
+pub use reading::ContentBy;
 pub use render::{github_annotations, junit_xml, markdown, render_comparison};
 pub use result::{
     ComparedRun, Comparison, Flip, GateNote, MetricComparison, NotCompared, Overall, SliceDrift, TagDrift,
     TaskPairing, TestNote,
 };
 pub use sign_flip::{SignFlipResult, SignFlipTest, sign_flip_tests};
-pub use source::ComparedSource;
 pub use unscored::Unscored;
 pub use verdict::Verdict;
 pub use warnings::ComparisonWarning;

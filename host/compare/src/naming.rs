@@ -1,15 +1,12 @@
 //! What runs are called where several have one id, as copies have: by their folders.
 
-use super::source::ComparedSource;
+use gage_figures::RecordedRun;
 use std::path::{Component, Path, PathBuf};
 
 /// What a run is called beside others: its id where no other has it, else the name of its folder with the id behind it
 /// where that is another. Of folders of one name as much stands before it as tells them apart: `monday/nightly`.
-pub(crate) fn label<'s>(
-    source: &ComparedSource,
-    all: impl IntoIterator<Item = &'s ComparedSource>,
-) -> Option<String> {
-    let place = |source: &ComparedSource| settled(Path::new(source.folder()));
+pub fn run_label<'s>(source: &RecordedRun, all: impl IntoIterator<Item = &'s RecordedRun>) -> Option<String> {
+    let place = |source: &RecordedRun| settled(Path::new(source.folder()));
     let namesakes: Vec<PathBuf> =
         all.into_iter().filter(|other| other.run_id() == source.run_id()).map(place).collect();
     (namesakes.len() > 1).then(|| label_of(&place(source), &namesakes, source.run_id()))

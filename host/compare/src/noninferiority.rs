@@ -2,7 +2,7 @@
 
 use super::binomial::crossing;
 use super::sign_flip::MAX_EXACT_UNITS;
-use crate::{Interval, IntervalMethod, LEVEL_95};
+use gage_figures::{Interval, IntervalMethod, LEVEL_95};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::{erfc, erfc_inv};
 

@@ -5,7 +5,7 @@ use super::pairing::Measure;
 use super::result::TestNote;
 use super::sample_size::{self, ChangeRates, SampleSizeQuestion};
 use super::{mcnemar, sign_flip::SignFlipTest};
-use crate::{CompensatedSum, Interval, IntervalMethod, Scale, Z_95};
+use gage_figures::{CompensatedSum, Interval, IntervalMethod, Scale, Z_95};
 use std::collections::BTreeMap;
 
 /// How often a loss is to be seen that is called visible, and a run to tell that is called large enough.

@@ -4,9 +4,9 @@ use super::pairing::Measure;
 use super::permutations::MAX_PERMUTATIONS;
 use super::reason;
 use super::result::NotCompared;
-use super::source::ComparedSource;
-use crate::{Aggregation, MetricFigure, ReportError, Scale};
 use gage_config::GateSpec;
+use gage_figures::RecordedRun;
+use gage_figures::{Aggregation, FiguresError, MetricFigure, Scale};
 use thiserror::Error;
 
 /// Why two runs cannot be compared at all.
@@ -15,7 +15,7 @@ use thiserror::Error;
 pub enum CompareError {
     /// A run folder cannot be read.
     #[error(transparent)]
-    Report(#[from] ReportError),
+    Report(#[from] FiguresError),
 
     /// The gate names something that neither run has.
     #[error("{what}; known are: {known}")]
@@ -113,8 +113,8 @@ pub(super) struct ComparePlan<'a> {
 
 impl<'a> ComparePlan<'a> {
     pub(super) fn new(
-        base: &'a ComparedSource,
-        new: &'a ComparedSource,
+        base: &'a RecordedRun,
+        new: &'a RecordedRun,
         gate: &[GateSpec],
     ) -> Result<ComparePlan<'a>, CompareError> {
         check_gate(base, new, gate)?;
@@ -143,7 +143,7 @@ impl<'a> ComparePlan<'a> {
         Ok(plan)
     }
 
-    fn add_task(&mut self, task_id: &'a str, base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) {
+    fn add_task(&mut self, task_id: &'a str, base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) {
         // A run that has not ended says nothing of its metrics; they are those of the other.
         let (before, now) = match (base.figures(task_id), new.figures(task_id)) {
             ([], now) => (now, now),
@@ -228,7 +228,7 @@ fn gated_name(gate: &GateSpec) -> String {
 }
 
 /// Finds what the gate names and neither run has, which is a slip of the pen.
-fn check_gate(base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) -> Result<(), CompareError> {
+fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Result<(), CompareError> {
     let mut tasks: Vec<&str> = new.task_ids();
     tasks.extend(base.task_ids());
     tasks.sort_unstable();
@@ -259,7 +259,7 @@ fn check_gate(base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) ->
                 why: "it is aggregated by `categorical`, and categories have no scores",
             });
         }
-        let reads_clock = |source: &ComparedSource| {
+        let reads_clock = |source: &RecordedRun| {
             let timings = source.timings().map(|timings| timings.timing_metrics).unwrap_or_default();
             timings.iter().any(|figure| figure.metric_id == gate.metric_id)
         };
@@ -292,7 +292,7 @@ fn check_gate(base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) ->
 }
 
 /// Finds margins that nothing can exceed. A run of an older program does not say how wide a scale is.
-fn check_margins(base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) -> Result<(), CompareError> {
+fn check_margins(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Result<(), CompareError> {
     for source in [new, base] {
         for task_id in source.task_ids() {
             for figure in source.figures(task_id) {

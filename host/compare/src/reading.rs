@@ -2,8 +2,8 @@
 
 use super::pairing::Measure;
 use super::unscored::Unscored;
-use crate::CompensatedSum;
 use gage_core::{Outcome, ScoreCard, canonical_json};
+use gage_figures::CompensatedSum;
 use gage_record::SampleRecord;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,7 +13,7 @@ pub(super) const MAX_SCORE: f64 = 1e100;
 
 /// What tells that two samples of one id are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ContentBy {
+pub enum ContentBy {
     /// The digest of the row, which journals keep.
     Row,
     /// The Sample as it was asked, for runs of which only `samples.jsonl` is there.
@@ -22,7 +22,7 @@ pub(crate) enum ContentBy {
 
 impl ContentBy {
     /// A hash of what a sample was made from.
-    pub(crate) fn of(self, record: &SampleRecord) -> u64 {
+    pub fn of(self, record: &SampleRecord) -> u64 {
         match self {
             ContentBy::Row => hash(&record.row_digest),
             ContentBy::Sample => content_of(record),

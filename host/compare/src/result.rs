@@ -5,7 +5,7 @@ use super::identity::Difference;
 use super::unscored::Unscored;
 use super::verdict::Verdict;
 use super::warnings::ComparisonWarning;
-use crate::Interval;
+use gage_figures::Interval;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@
 //! many, random ones, of which the observed signs count as one: Phipson and Smyth, "Permutation
 //! P-values Should Never Be Zero", Statistical Applications in Genetics and Molecular Biology 9 (2010).
 
-use crate::random::mix;
+use gage_figures::random::mix;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -29,7 +29,7 @@ impl TagCounts {
     fn add(&mut self, tags: &[String], which: usize) {
         for tag in tags {
             let is_known = self.0.len() < MAX_TAGS || self.0.contains_key(tag);
-            let tag = if is_known { tag.as_str() } else { crate::label::OTHER };
+            let tag = if is_known { tag.as_str() } else { gage_figures::OTHER_LABEL };
             if !self.0.contains_key(tag) {
                 self.0.insert(tag.to_owned(), [0; 3]);
             }

@@ -4,8 +4,8 @@ use super::gating::GateDecision;
 use super::plan::ComparePlan;
 use super::reason::{number, shortened};
 use super::result::{Comparison, MetricComparison};
-use super::source::ComparedSource;
-use crate::slicing::Slicing;
+use gage_figures::RecordedRun;
+use gage_figures::Slicing;
 use serde::Serialize;
 
 /// Something about the samples or the gate of a task that makes an answer say less than it seems to.
@@ -28,12 +28,12 @@ impl Comparison {
 
 /// Whether samples that depend on each other are counted as if they did not, in a task of both runs.
 pub(super) fn of_clusters(
-    base: &ComparedSource,
-    new: &ComparedSource,
+    base: &RecordedRun,
+    new: &RecordedRun,
     task_id: &str,
     grouping: &Slicing,
 ) -> Option<ComparisonWarning> {
-    let path_of = |source: &ComparedSource| {
+    let path_of = |source: &RecordedRun| {
         let task = source.config()?.tasks.iter().find(|task| task.task_id == task_id)?;
         task.cluster_by.as_ref().map(|path| shortened(path.as_str()))
     };

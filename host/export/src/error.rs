@@ -1,6 +1,6 @@
 //! Why a run was not exported.
 
-use crate::ReportError;
+use gage_figures::FiguresError;
 use gage_record::RecordError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum ExportError {
     /// The run folder cannot be read.
     #[error(transparent)]
-    Report(#[from] ReportError),
+    Report(#[from] FiguresError),
 
     /// The run goes on, was interrupted or killed.
     #[error("run '{run_id}' is {status} and has not come to its end: its figures would be those of a part")]

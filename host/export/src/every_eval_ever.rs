@@ -4,8 +4,8 @@
 use super::files::{Files, file_part, sha256};
 use super::run::{Model, Run};
 use super::{ExportError, ExportReport, text};
-use crate::{Aggregation, MetricFigure, TaskSummary};
 use gage_core::{MetricResult, Object};
+use gage_figures::{Aggregation, MetricFigure, TaskSummary};
 use gage_record::SampleRecord;
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::run::Run;
 use super::{ExportError, ExportReport};
-use crate::{Interval, MetricFigure};
+use gage_figures::{Interval, MetricFigure};
 use std::path::Path;
 
 const HEADINGS: [&str; 23] = [

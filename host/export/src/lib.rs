@@ -22,8 +22,8 @@ mod text;
 pub use error::ExportError;
 pub use every_eval_ever::{Publisher, Relationship};
 
-use crate::compare::ComparedSource;
 use files::Files;
+use gage_figures::RecordedRun;
 use run::Run;
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ pub struct ExportReport {
 /// # Errors
 /// When the run has not ended or holds nothing, when a file is there already, and when files cannot be read or written.
 /// Nothing is left behind then.
-pub fn export(source: &ComparedSource, options: &ExportOptions) -> Result<ExportReport, ExportError> {
+pub fn export(source: &RecordedRun, options: &ExportOptions) -> Result<ExportReport, ExportError> {
     let run = Run::of(source, options.takes_part)?;
     let mut files = Files::new(options.replaces);
     let mut exported = match options.format {

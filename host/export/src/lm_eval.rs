@@ -4,8 +4,8 @@
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::run::{Model, Run};
 use super::{ExportError, ExportReport, text};
-use crate::TaskSummary;
 use gage_core::{Object, Outcome};
+use gage_figures::TaskSummary;
 use gage_record::SampleRecord;
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -1,15 +1,15 @@
 //! What the formats want to know of a run besides its samples.
 
 use super::ExportError;
-use crate::compare::ComparedSource;
-use crate::{MetricFigure, Summary, TaskSummary};
 use gage_config::{BackendKind, PipelineConfig, TaskSpec};
+use gage_figures::RecordedRun;
+use gage_figures::{MetricFigure, Summary, TaskSummary};
 use gage_record::{Manifest, RunStatus, SampleRecord, unix_seconds};
 use serde_json::Value;
 
 /// A run that is exported.
 pub(super) struct Run<'s> {
-    source: &'s ComparedSource,
+    source: &'s RecordedRun,
     pub(super) summary: &'s Summary,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Model {
 
 impl<'s> Run<'s> {
     /// Looks whether a run can be exported.
-    pub(super) fn of(source: &'s ComparedSource, takes_part: bool) -> Result<Run<'s>, ExportError> {
+    pub(super) fn of(source: &'s RecordedRun, takes_part: bool) -> Result<Run<'s>, ExportError> {
         let manifest = source.manifest();
         let run_id = || manifest.run_id.clone();
         let has_ended = matches!(manifest.status, RunStatus::Complete | RunStatus::Incomplete);

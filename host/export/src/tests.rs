@@ -2,10 +2,12 @@
 //! `tests/exports/make_schemas.py`.
 
 use super::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
-use crate::compare::ComparedSource;
-use crate::test_records::{failed, sample, scored, task};
-use crate::{Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports};
 use gage_core::Outcome;
+use gage_figures::RecordedRun;
+use gage_figures::test_records::{failed, sample, scored, task};
+use gage_figures::{
+    Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports,
+};
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
@@ -132,7 +134,7 @@ fn options(format: ExportFormat, path: &Path) -> ExportOptions {
 fn exported(format: ExportFormat) -> (tempfile::TempDir, ExportReport) {
     let root = tempfile::tempdir().unwrap();
     let run = write_run(root.path(), RunStatus::Complete, &records());
-    let source = ComparedSource::open(&run).unwrap();
+    let source = RecordedRun::open(&run).unwrap();
     let written = export(&source, &options(format, &root.path().join("out/deep"))).unwrap();
     assert_eq!(written.samples, 7);
     (root, written)
@@ -159,8 +161,7 @@ fn names(written: &ExportReport, root: &tempfile::TempDir) -> Vec<String> {
 
 #[track_caller]
 fn check(schema: &str, value: &Value) {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/export/{schema}.schema.json"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/{schema}.schema.json"));
     let validator = jsonschema::validator_for(&json_at(&path)).unwrap();
     let errors: Vec<String> =
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
@@ -355,7 +356,7 @@ fn a_total_that_nobody_knows_is_not_claimed() {
         let root = tempfile::tempdir().unwrap();
         let reaches = Completeness::from([("written".to_owned(), reach)]);
         let run = write_run_that_came_to(root.path(), RunStatus::Incomplete, &records(), &reaches);
-        let source = ComparedSource::open(&run).unwrap();
+        let source = RecordedRun::open(&run).unwrap();
         let csv = export(&source, &options(ExportFormat::Csv, &root.path().join("csv"))).unwrap();
         let text = fs::read_to_string(&csv.files[0]).unwrap();
         let cell = |task_id: &str, part: &str| {
@@ -396,7 +397,7 @@ fn the_same_run_gives_the_same_bytes() {
 fn what_is_there_stays_and_a_part_is_only_given_when_asked_for() {
     let root = tempfile::tempdir().unwrap();
     let run = write_run(root.path(), RunStatus::Interrupted, &records());
-    let source = ComparedSource::open(&run).unwrap();
+    let source = RecordedRun::open(&run).unwrap();
     for format in ExportFormat::ALL {
         let path = root.path().join(format!("out/{}", format.name()));
         let mut options = options(format, &path);
@@ -424,12 +425,12 @@ fn what_is_there_stays_and_a_part_is_only_given_when_asked_for() {
     let empty = tempfile::tempdir().unwrap();
     let run = write_run(empty.path(), RunStatus::Complete, &[]);
     let error =
-        export(&ComparedSource::open(&run).unwrap(), &options(ExportFormat::Csv, &empty.path().join("x")))
+        export(&RecordedRun::open(&run).unwrap(), &options(ExportFormat::Csv, &empty.path().join("x")))
             .unwrap_err();
     assert!(matches!(error, ExportError::Empty { .. }), "{error}");
     fs::remove_file(run.join("summary.json")).unwrap();
     let error =
-        export(&ComparedSource::open(&run).unwrap(), &options(ExportFormat::Csv, &empty.path().join("x")))
+        export(&RecordedRun::open(&run).unwrap(), &options(ExportFormat::Csv, &empty.path().join("x")))
             .unwrap_err();
     assert!(matches!(error, ExportError::NoFigures { .. }), "{error}");
     assert!(!empty.path().join("x").exists());

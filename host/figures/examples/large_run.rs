@@ -1,13 +1,13 @@
 //! Writes two runs of many samples, to measure and to look at reports of them.
 //!
-//!     cargo run --release -p gage-report --example large_run -- FOLDER 100000
+//!     cargo run --release -p gage-figures --example large_run -- FOLDER 100000
 
 use gage_core::{MetricResult, Outcome, ScoreCard};
-use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming};
-use gage_report::{
+use gage_figures::{
     Aggregation, Completeness, MetricDescription, Phases, TaskDescription, no_custom_aggregators,
     write_reports,
 };
+use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;

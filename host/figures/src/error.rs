@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Why there are no figures.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum ReportError {
+pub enum FiguresError {
     /// The run folder cannot be read or written.
     #[error(transparent)]
     Record(#[from] gage_record::RecordError),

@@ -5,9 +5,9 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// The name for values beyond those that are told apart.
-pub(crate) const OTHER: &str = "(other)";
+pub const OTHER_LABEL: &str = "(other)";
 /// The slice of samples that have no value under the path.
-pub(crate) const NONE: &str = "(none)";
+pub(crate) const NONE_LABEL: &str = "(none)";
 
 /// Most characters of a name; a longer text is cut and told apart by its digest.
 const MAX_LABEL_CHARS: usize = 120;
@@ -30,10 +30,10 @@ pub(crate) fn label(value: &Value) -> Option<Cow<'_, str>> {
     (!text.is_empty()).then(|| told_apart(shortened(text)))
 }
 
-/// A name that is neither [`NONE`] nor [`OTHER`], nor what becomes of those here.
+/// A name that is neither [`NONE_LABEL`] nor [`OTHER_LABEL`], nor what becomes of those here.
 fn told_apart(name: Cow<'_, str>) -> Cow<'_, str> {
     match name.trim_matches('"') {
-        NONE | OTHER => Cow::Owned(format!("\"{name}\"")),
+        NONE_LABEL | OTHER_LABEL => Cow::Owned(format!("\"{name}\"")),
         _ => name,
     }
 }

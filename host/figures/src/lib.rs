@@ -1,4 +1,5 @@
-//! Figures, and how sure they are, from the records of a run. Reads; runs nothing.
+//! Figures and their uncertainty, from the records of a run: aggregation, intervals, the summary, timings, and the table in
+//! a terminal. Reads run folders; runs nothing.
 //!
 //! - **Only what was scored enters a figure**, and every figure says how much that was.
 //! - **Sums are compensated and taken in dataset order**, so that a figure has the same bits for
@@ -14,25 +15,25 @@ mod accumulator;
 mod aggregation;
 mod bootstrap;
 mod cluster;
-pub mod compare;
 mod completeness;
 mod custom_aggregation;
 mod description;
 mod error;
-pub mod export;
 mod figure;
-pub mod html;
 mod judges;
 mod known_paths;
 mod label;
 mod latency;
 mod quantile;
-mod random;
+pub mod random;
+mod recorded_run;
 mod slicing;
 mod statistics;
 mod sum;
 mod summary;
 mod table;
+#[cfg(any(test, feature = "test-records"))]
+pub mod test_records;
 mod timings;
 mod write;
 
@@ -43,11 +44,14 @@ pub use custom_aggregation::{
     AggregationRow, CustomAggregator, CustomAggregators, NamedFigure, no_custom_aggregators,
 };
 pub use description::{MetricDescription, PromptDescription, Scale, TaskDescription};
-pub use error::ReportError;
+pub use error::FiguresError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 pub use judges::JudgeFigure;
 pub use known_paths::UnfoundPath;
+pub use label::OTHER_LABEL;
 pub use latency::LatencyFigures;
+pub use recorded_run::{PartialRecords, RecordedRun, Records};
+pub use slicing::{SliceMembership, Slicing};
 pub use statistics::{
     Interval, IntervalMethod, LEVEL_95, Spread, Z_95, student_t_975, t_interval, wilson_interval,
 };
@@ -56,6 +60,3 @@ pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskS
 pub use table::{TableOptions, render_table};
 pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
 pub use write::{Example, WrittenReports, write_reports};
-
-#[cfg(test)]
-mod test_records;

@@ -3,28 +3,30 @@
 /// SplitMix64: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
 /// (2014). Whole numbers only, so nothing depends on the machine.
 #[derive(Clone, Debug)]
-pub(crate) struct SplitMix64(u64);
+pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    pub(crate) fn new(seed: u64) -> SplitMix64 {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number.
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
     /// A number below a bound, 0 where that is 0. For bounds below 2^32 no number is likelier than
     /// another by more than one part in 2^32.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         // The upper half of the product, which fits.
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 }
 
 /// What SplitMix64 makes of its counter. With a counter of one's own the numbers can be had in any order.
-pub(crate) fn mix(mut number: u64) -> u64 {
+pub fn mix(mut number: u64) -> u64 {
     number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
@@ -38,7 +40,7 @@ mod tests {
     fn numbers_are_those_of_the_reference() {
         // The first of seed 1234567, by the C program of Sebastiano Vigna.
         let mut random = SplitMix64::new(1_234_567);
-        let found = [random.next(), random.next(), random.next()];
+        let found = [random.next_u64(), random.next_u64(), random.next_u64()];
         assert_eq!(found, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 

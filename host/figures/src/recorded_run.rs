@@ -1,6 +1,7 @@
-//! One of the runs that are compared: what it says of itself, and its records, one at a time.
+//! A recorded run: what its folder says of the whole, and its records, one at a time. Comparisons, exports and pages read
+//! runs through it.
 
-use crate::{Aggregation, MetricFigure, ReportError, Summary, Timings};
+use crate::{Aggregation, FiguresError, MetricFigure, Summary, Timings};
 use gage_config::{GateSpec, PipelineConfig, load_recorded};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
 use gage_record::{
@@ -9,9 +10,9 @@ use gage_record::{
 };
 use std::path::Path;
 
-/// A run folder that is compared with another one.
+/// A run folder that is read to compare, export or show the run.
 #[derive(Debug)]
-pub struct ComparedSource {
+pub struct RecordedRun {
     reader: RunReader,
     folder: String,
     summary: Option<Summary>,
@@ -19,12 +20,12 @@ pub struct ComparedSource {
     journal: Option<JournalIndex>,
 }
 
-impl ComparedSource {
+impl RecordedRun {
     /// Opens a run folder and indexes its journal, where it has one.
     ///
     /// # Errors
     /// When it is no run folder, or holds files that cannot be read.
-    pub fn open(path: &Path) -> Result<ComparedSource, ReportError> {
+    pub fn open(path: &Path) -> Result<RecordedRun, FiguresError> {
         let reader = RunReader::open(path)?;
         let has = |name: &str| path.join(name).exists();
         let summary = if has(SUMMARY_FILE) { Some(reader.summary()?) } else { None };
@@ -33,7 +34,7 @@ impl ComparedSource {
             false => None,
         };
         let config = reader.manifest().identity.get("config").and_then(load_recorded);
-        Ok(ComparedSource { folder: path.display().to_string(), reader, summary, config, journal })
+        Ok(RecordedRun { folder: path.display().to_string(), reader, summary, config, journal })
     }
 
     /// The manifest.
@@ -74,12 +75,12 @@ impl ComparedSource {
     }
 
     /// The figures, none where the run has not ended.
-    pub(crate) fn summary(&self) -> Option<&Summary> {
+    pub fn summary(&self) -> Option<&Summary> {
         self.summary.as_ref()
     }
 
     /// Everything that varies, none where the run has not ended or the file cannot be read.
-    pub(crate) fn timings(&self) -> Option<Timings> {
+    pub fn timings(&self) -> Option<Timings> {
         Timings::from_value(self.reader.timings().ok()?).ok()
     }
 
@@ -89,17 +90,17 @@ impl ComparedSource {
     }
 
     /// Whether the run came to its end.
-    pub(super) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         matches!(self.manifest().status, RunStatus::Complete | RunStatus::Incomplete)
     }
 
     /// Whether rows can be told apart by the digests that the journal keeps.
-    pub(crate) fn has_row_digests(&self) -> bool {
+    pub fn has_row_digests(&self) -> bool {
         self.journal.is_some()
     }
 
     /// The tasks, in the order of the suite.
-    pub(crate) fn task_ids(&self) -> Vec<&str> {
+    pub fn task_ids(&self) -> Vec<&str> {
         match (&self.summary, &self.config, &self.journal) {
             (Some(summary), ..) => summary.tasks.iter().map(|task| task.task_id.as_str()).collect(),
             (None, Some(config), _) => config.tasks.iter().map(|task| task.task_id.as_str()).collect(),
@@ -109,7 +110,7 @@ impl ComparedSource {
     }
 
     /// The figures of a task, none where the run has not ended.
-    pub(super) fn figures(&self, task_id: &str) -> &[MetricFigure] {
+    pub fn figures(&self, task_id: &str) -> &[MetricFigure] {
         let tasks = self.summary.iter().flat_map(|summary| &summary.tasks);
         tasks
             .filter(|task| task.task_id == task_id)
@@ -119,26 +120,26 @@ impl ComparedSource {
     }
 
     /// How many samples a task was to have, where the run was stopped before its end; else 0.
-    pub(super) fn planned(&self, task_id: &str) -> u64 {
+    pub fn planned(&self, task_id: &str) -> u64 {
         let tasks = self.summary.iter().flat_map(|summary| &summary.tasks);
         let stopped = tasks.filter(|task| task.task_id == task_id && task.samples.not_reached > 0);
         stopped.map(|task| task.samples.total.div_ceil(self.repeat(task_id))).next().unwrap_or(0)
     }
 
     /// Whether the run was stopped before its end and does not know how many samples it was to have.
-    pub(super) fn is_of_unknown_length(&self) -> bool {
+    pub fn is_of_unknown_length(&self) -> bool {
         self.summary.as_ref().is_some_and(|summary| summary.samples.total_is_least)
     }
 
     /// How often each sample of a task was asked.
-    pub(crate) fn repeat(&self, task_id: &str) -> u64 {
+    pub fn repeat(&self, task_id: &str) -> u64 {
         let task = self.config.iter().flat_map(|config| &config.tasks).find(|task| task.task_id == task_id);
         let figure = || self.figures(task_id).first().map(|figure| figure.repeats);
         task.map(|task| task.repeat).or_else(figure).unwrap_or(1).max(1)
     }
 
     /// The models that the tasks asked, each once.
-    pub(crate) fn models(&self) -> Vec<String> {
+    pub fn models(&self) -> Vec<String> {
         let mut models: Vec<String> = Vec::new();
         if let Some(config) = &self.config {
             let roles = config.tasks.iter().filter_map(|task| config.inference_role_of(task));
@@ -155,7 +156,7 @@ impl ComparedSource {
 
     /// All records in the order of their tasks and rows; holds one of them. From the journal, else from
     /// `samples.jsonl`.
-    pub(crate) fn records(&self) -> Result<Records<'_>, RecordError> {
+    pub fn records(&self) -> Result<Records<'_>, RecordError> {
         match &self.journal {
             Some(journal) => Ok(Box::new(journal.records_in_order(&self.task_ids()))),
             None => self.lines(),
@@ -163,7 +164,7 @@ impl ComparedSource {
     }
 
     /// The same with the answers that await their judges or their scores, and how far each sample came.
-    pub(crate) fn records_so_far(&self) -> Result<PartialRecords<'_>, RecordError> {
+    pub fn records_so_far(&self) -> Result<PartialRecords<'_>, RecordError> {
         match &self.journal {
             Some(journal) => Ok(Box::new(journal.records_so_far(&self.task_ids()))),
             None => {
@@ -184,11 +185,10 @@ impl ComparedSource {
 }
 
 /// Records one at a time.
-type Records<'a> = Box<dyn Iterator<Item = Result<SampleRecord, RecordError>> + 'a>;
+pub type Records<'a> = Box<dyn Iterator<Item = Result<SampleRecord, RecordError>> + 'a>;
 
 /// The same with how far each sample came.
-pub(crate) type PartialRecords<'a> =
-    Box<dyn Iterator<Item = Result<(SampleRecord, SampleStage), RecordError>> + 'a>;
+pub type PartialRecords<'a> = Box<dyn Iterator<Item = Result<(SampleRecord, SampleStage), RecordError>> + 'a>;
 
 fn record_of(line: SampleLine) -> SampleRecord {
     SampleRecord {

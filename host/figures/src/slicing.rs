@@ -1,7 +1,7 @@
 //! Which records are of one sample, and which slices and cluster a sample belongs to.
 
 use crate::known_paths::KnownPaths;
-use crate::label::{NONE, OTHER, label};
+use crate::label::{NONE_LABEL, OTHER_LABEL, label};
 use crate::{TaskDescription, UnfoundPath};
 use gage_core::{EvalContext, FieldPath, Outcome, Root};
 use gage_record::SampleRecord;
@@ -14,16 +14,16 @@ pub(crate) const MAX_SLICES: usize = 1_000;
 
 /// Where a sample belongs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SliceMembership {
+pub struct SliceMembership {
     /// For each path the numbers of its slices, ascending.
-    pub(crate) slices: Vec<Vec<usize>>,
+    pub slices: Vec<Vec<usize>>,
     /// The number of its cluster; 0 where the task has none.
-    pub(crate) cluster: u64,
+    pub cluster: u64,
 }
 
 /// Finds the places of the samples of a task.
 #[derive(Debug)]
-pub(crate) struct Slicing {
+pub struct Slicing {
     repeat: u64,
     slices: Vec<SlicePath>,
     clusters: Option<Clusters>,
@@ -90,7 +90,8 @@ struct Clusters {
 }
 
 impl Slicing {
-    pub(crate) fn new(task: &TaskDescription) -> Slicing {
+    /// The slices and clusters that a task asks for, of which no sample was seen yet.
+    pub fn new(task: &TaskDescription) -> Slicing {
         let slice_path = |text: &String| SlicePath {
             path: FieldPath::new(text),
             numbers: HashMap::new(),
@@ -118,12 +119,12 @@ impl Slicing {
     }
 
     /// Whether the record begins another sample than the one before.
-    pub(crate) fn is_next(&self, record: &SampleRecord) -> bool {
+    pub fn is_next(&self, record: &SampleRecord) -> bool {
         self.current != Some(record.index / self.repeat)
     }
 
     /// Finds the place of the sample that the record begins.
-    pub(crate) fn begin(&mut self, record: &SampleRecord) {
+    pub fn begin(&mut self, record: &SampleRecord) {
         self.current = Some(record.index / self.repeat);
         self.has_sample |= !record.sample.is_null();
         let nothing = &Value::Null;
@@ -141,25 +142,28 @@ impl Slicing {
         self.place.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));
     }
 
-    pub(crate) fn place(&self) -> &SliceMembership {
+    /// The slices and the cluster of the sample that began last.
+    pub fn place(&self) -> &SliceMembership {
         &self.place
     }
 
-    pub(crate) fn repeat(&self) -> u64 {
+    /// How often each sample is asked.
+    pub fn repeat(&self) -> u64 {
         self.repeat
     }
 
-    pub(crate) fn is_clustered(&self) -> bool {
+    /// Whether the task names a path to cluster by.
+    pub fn is_clustered(&self) -> bool {
         self.clusters.is_some()
     }
 
     /// Number of paths by which samples are sliced.
-    pub(crate) fn paths(&self) -> usize {
+    pub fn paths(&self) -> usize {
         self.slices.len()
     }
 
     /// The paths at which no sample had a value, of those that some sample could have one at.
-    pub(crate) fn unfound_paths(&self) -> Vec<UnfoundPath> {
+    pub fn unfound_paths(&self) -> Vec<UnfoundPath> {
         let slices = self.slices.iter().filter(|slice| !slice.is_found);
         let slices = slices.map(|slice| ("slices", slice.path.as_str()));
         let clusters = self.clusters.iter().filter(|clusters| clusters.numbers.is_empty());
@@ -180,7 +184,7 @@ impl Slicing {
     }
 
     /// For each path how it is written, and the names of its slices by their numbers.
-    pub(crate) fn slices(&self) -> impl Iterator<Item = (&str, &[String])> {
+    pub fn slices(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.slices.iter().map(|slice| (slice.path.as_str(), slice.names.as_slice()))
     }
 }
@@ -197,13 +201,13 @@ impl SlicePath {
             value => label(value).map(|name| self.number_of(&name)).into_iter().collect(),
         };
         self.is_found |= !numbers.is_empty();
-        if numbers.is_empty() { vec![self.number_of(NONE)] } else { numbers.into_iter().collect() }
+        if numbers.is_empty() { vec![self.number_of(NONE_LABEL)] } else { numbers.into_iter().collect() }
     }
 
     fn number_of(&mut self, name: &str) -> usize {
         let name = match self.names.len() < MAX_SLICES || self.numbers.contains_key(name) {
             true => name,
-            false => OTHER,
+            false => OTHER_LABEL,
         };
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -319,7 +323,7 @@ mod tests {
         let mut grouping = grouping(&["metadata.id"], None, 1);
         for number in 0..MAX_SLICES + 5 {
             let found = names(&mut grouping, json!({"metadata": {"id": number}}));
-            let expected = if number < MAX_SLICES { number.to_string() } else { OTHER.to_owned() };
+            let expected = if number < MAX_SLICES { number.to_string() } else { OTHER_LABEL.to_owned() };
             assert_eq!(found, [expected]);
         }
         assert_eq!(names(&mut grouping, json!({"metadata": {"id": 7}})), ["7"]);

@@ -54,7 +54,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    pub(crate) fn of_95(low: f64, high: f64, method: IntervalMethod) -> Interval {
+    /// An interval at the level [`LEVEL_95`].
+    pub fn of_95(low: f64, high: f64, method: IntervalMethod) -> Interval {
         Interval { low, high, level: LEVEL_95, method }
     }
 }

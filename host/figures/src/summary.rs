@@ -3,7 +3,7 @@
 use crate::figure::FigureSet;
 use crate::judges::JudgeTally;
 use crate::{
-    CustomAggregators, JudgeFigure, MetricFigure, PromptDescription, ReportError, TaskCompleteness,
+    CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription, TaskCompleteness,
     TaskDescription, UnfoundPath,
 };
 use gage_core::{Object, Outcome, OutcomeCounts};
@@ -110,7 +110,7 @@ impl Summary {
     ///
     /// # Errors
     /// None that can be met; JSON can hold every summary.
-    pub fn to_json(&self) -> Result<String, ReportError> {
+    pub fn to_json(&self) -> Result<String, FiguresError> {
         to_json(SUMMARY_FILE, self)
     }
 
@@ -118,26 +118,26 @@ impl Summary {
     ///
     /// # Errors
     /// When it is not a summary, or of a newer format.
-    pub fn from_value(value: Value) -> Result<Summary, ReportError> {
+    pub fn from_value(value: Value) -> Result<Summary, FiguresError> {
         from_value(SUMMARY_FILE, SUMMARY_VERSION, value)
     }
 }
 
-pub(crate) fn to_json(file: &'static str, figures: &impl Serialize) -> Result<String, ReportError> {
+pub(crate) fn to_json(file: &'static str, figures: &impl Serialize) -> Result<String, FiguresError> {
     let text = serde_json::to_string_pretty(figures);
-    text.map(|text| text + "\n").map_err(|source| ReportError::Write { file, source })
+    text.map(|text| text + "\n").map_err(|source| FiguresError::Write { file, source })
 }
 
 pub(crate) fn from_value<T: serde::de::DeserializeOwned>(
     file: &'static str,
     supported: u32,
     value: Value,
-) -> Result<T, ReportError> {
+) -> Result<T, FiguresError> {
     match value.get("format_version").and_then(Value::as_u64) {
         Some(found) if found > u64::from(supported) => {
-            Err(ReportError::NewerFormat { file, found, supported })
+            Err(FiguresError::NewerFormat { file, found, supported })
         }
-        _ => serde_json::from_value(value).map_err(|source| ReportError::Read { file, source }),
+        _ => serde_json::from_value(value).map_err(|source| FiguresError::Read { file, source }),
     }
 }
 
@@ -187,7 +187,7 @@ impl<'a> SummaryBuilder<'a> {
     ///
     /// # Errors
     /// When the record is of a task, or holds a metric, that was not described.
-    pub fn add(&mut self, record: &SampleRecord) -> Result<(), ReportError> {
+    pub fn add(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
         let position = self.positions.of(&record.task_id)?;
         self.outcomes.add(record.outcome);
         let Some(task) = self.tasks.get_mut(position) else { return Ok(()) };
@@ -256,11 +256,11 @@ impl TaskPositions {
         TaskPositions(tasks.iter().map(|task| task.task_id.clone()).zip(0..).collect())
     }
 
-    pub(crate) fn of(&self, task_id: &str) -> Result<usize, ReportError> {
+    pub(crate) fn of(&self, task_id: &str) -> Result<usize, FiguresError> {
         self.0.get(task_id).copied().ok_or_else(|| {
             let mut known: Vec<&str> = self.0.keys().map(String::as_str).collect();
             known.sort_unstable();
-            ReportError::UnknownTask { task_id: task_id.to_owned(), known: known.join(", ") }
+            FiguresError::UnknownTask { task_id: task_id.to_owned(), known: known.join(", ") }
         })
     }
 }

@@ -1,11 +1,12 @@
-//! Records and descriptions for the tests of this crate.
+//! Records and descriptions for the tests of this crate and of those above it.
 
 use crate::{Aggregation, MetricDescription, TaskDescription};
 use gage_core::{MetricResult, Outcome, ScoreCard};
 use gage_record::{SampleRecord, SampleTiming};
 use serde_json::json;
 
-pub(crate) fn description(metric_id: &str) -> MetricDescription {
+/// A metric whose mean is taken, and which declares no scale.
+pub fn description(metric_id: &str) -> MetricDescription {
     MetricDescription {
         metric_id: metric_id.to_owned(),
         implementation: metric_id.to_owned(),
@@ -18,7 +19,8 @@ pub(crate) fn description(metric_id: &str) -> MetricDescription {
     }
 }
 
-pub(crate) fn task(task_id: &str) -> TaskDescription {
+/// A task with the metrics `m` and `latency`.
+pub fn task(task_id: &str) -> TaskDescription {
     TaskDescription {
         task_id: task_id.to_owned(),
         dataset_id: "data".to_owned(),
@@ -35,7 +37,8 @@ pub(crate) fn task(task_id: &str) -> TaskDescription {
     }
 }
 
-pub(crate) fn scored(metric_id: &str, score: f64) -> MetricResult {
+/// What a metric says of a sample with a score.
+pub fn scored(metric_id: &str, score: f64) -> MetricResult {
     MetricResult {
         metric_id: metric_id.into(),
         schema_version: "".into(),
@@ -48,7 +51,7 @@ pub(crate) fn scored(metric_id: &str, score: f64) -> MetricResult {
 }
 
 /// A sample that was asked once, took `latency_ms`, and scored.
-pub(crate) fn sample(task_id: &str, index: u64, score: f64, latency_ms: f64) -> SampleRecord {
+pub fn sample(task_id: &str, index: u64, score: f64, latency_ms: f64) -> SampleRecord {
     SampleRecord {
         task_id: task_id.to_owned(),
         index,
@@ -68,7 +71,7 @@ pub(crate) fn sample(task_id: &str, index: u64, score: f64, latency_ms: f64) -> 
 }
 
 /// A sample that ended before it was scored.
-pub(crate) fn failed(task_id: &str, index: u64, outcome: Outcome) -> SampleRecord {
+pub fn failed(task_id: &str, index: u64, outcome: Outcome) -> SampleRecord {
     SampleRecord {
         outcome,
         model_output: None,

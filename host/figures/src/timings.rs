@@ -4,7 +4,7 @@ use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
 use crate::summary::{TaskPositions, from_value, to_json};
 use crate::{
-    CustomAggregators, LatencyFigures, MetricFigure, ReportError, TaskCompleteness, TaskDescription,
+    CustomAggregators, FiguresError, LatencyFigures, MetricFigure, TaskCompleteness, TaskDescription,
 };
 use gage_core::Object;
 use gage_record::SampleRecord;
@@ -181,7 +181,7 @@ impl Timings {
     ///
     /// # Errors
     /// None that can be met; JSON can hold all timings.
-    pub fn to_json(&self) -> Result<String, ReportError> {
+    pub fn to_json(&self) -> Result<String, FiguresError> {
         to_json(TIMINGS_FILE, self)
     }
 
@@ -189,7 +189,7 @@ impl Timings {
     ///
     /// # Errors
     /// When it is something else, or of a newer format.
-    pub fn from_value(value: Value) -> Result<Timings, ReportError> {
+    pub fn from_value(value: Value) -> Result<Timings, FiguresError> {
         from_value(TIMINGS_FILE, TIMINGS_VERSION, value)
     }
 }
@@ -239,7 +239,7 @@ impl<'a> TimingsBuilder<'a> {
     ///
     /// # Errors
     /// When the record is of a task, or holds a timing metric, that was not described.
-    pub fn add(&mut self, record: &SampleRecord) -> Result<(), ReportError> {
+    pub fn add(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
         let position = self.positions.of(&record.task_id)?;
         let Some(task) = self.tasks.get_mut(position) else { return Ok(()) };
         self.samples += 1;

@@ -2,7 +2,7 @@
 //! reported is written from it.
 
 use crate::{
-    Completeness, CustomAggregators, Machine, Phases, ReportError, Summary, SummaryBuilder, TaskDescription,
+    Completeness, CustomAggregators, FiguresError, Machine, Phases, Summary, SummaryBuilder, TaskDescription,
     Timings, TimingsBuilder,
 };
 use gage_core::{Outcome, OutcomeCounts};
@@ -57,7 +57,7 @@ pub fn write_reports(
     reaches: &Completeness,
     phases: &Phases,
     folds: CustomAggregators<'_>,
-) -> Result<WrittenReports, ReportError> {
+) -> Result<WrittenReports, FiguresError> {
     let index = JournalIndex::read(folder)?;
     let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
     let mut summary = SummaryBuilder::new(tasks, folds);

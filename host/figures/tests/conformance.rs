@@ -7,10 +7,10 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use gage_core::{MetricResult, Object, Outcome, ScoreCard};
-use gage_record::{SampleRecord, SampleTiming};
-use gage_report::{
+use gage_figures::{
     Aggregation, MetricDescription, MetricFigure, SummaryBuilder, TaskDescription, no_custom_aggregators,
 };
+use gage_record::{SampleRecord, SampleTiming};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,9 +1,10 @@
 //! Writes the report of one run or several, and says how long it took.
 //!
-//!     cargo run --release -p gage-report --example html_report -- report.html RUN [RUN…]
+//!     cargo run --release -p gage-html --example html_report -- report.html RUN [RUN…]
 
-use gage_report::compare::{CompareOptions, ComparedSource, compare};
-use gage_report::html::write_html_file;
+use gage_compare::{CompareOptions, compare};
+use gage_figures::RecordedRun;
+use gage_html::write_html_file;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1).map(PathBuf::from);
     let output = arguments.next().ok_or("usage: html_report FILE RUN [RUN…]")?;
     let began = Instant::now();
-    let sources = arguments.map(|run| ComparedSource::open(&run)).collect::<Result<Vec<_>, _>>()?;
+    let sources = arguments.map(|run| RecordedRun::open(&run)).collect::<Result<Vec<_>, _>>()?;
     let mut comparisons = Vec::new();
     for new in sources.iter().skip(1) {
         comparisons.push(compare(&sources[0], new, &CompareOptions::default())?);

@@ -1,7 +1,8 @@
 //! What the page says of its runs as wholes.
 
-use crate::compare::{ComparedSource, Comparison, label};
-use crate::{Summary, Timings};
+use gage_compare::{Comparison, run_label};
+use gage_figures::RecordedRun;
+use gage_figures::{Summary, Timings};
 use gage_record::RunFolder;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -43,7 +44,7 @@ struct RunHead<'a> {
 
 impl<'a> Head<'a> {
     pub(super) fn new(
-        sources: &'a [ComparedSource],
+        sources: &'a [RecordedRun],
         comparisons: &[Comparison],
     ) -> Result<Head<'a>, serde_json::Error> {
         let without_folder = |comparison: &Comparison| {
@@ -69,7 +70,7 @@ impl Head<'_> {
 }
 
 impl<'a> RunHead<'a> {
-    fn new(source: &'a ComparedSource, all: &[ComparedSource]) -> RunHead<'a> {
+    fn new(source: &'a RecordedRun, all: &[RecordedRun]) -> RunHead<'a> {
         let manifest = source.manifest();
         let is_killed = || !RunFolder::is_being_written(Path::new(source.folder()));
         let status = match manifest.status {
@@ -79,7 +80,7 @@ impl<'a> RunHead<'a> {
         let task = |task_id: &str| json!({"task_id": task_id, "repeat": source.repeat(task_id)});
         RunHead {
             run_id: &manifest.run_id,
-            label: label(source, all),
+            label: run_label(source, all),
             status,
             ended_by: manifest.ended_by.as_deref(),
             edited: source.edited().map(|edited| {

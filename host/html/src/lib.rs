@@ -10,19 +10,17 @@
 //!   memory of the writer does not grow with the number of samples.
 //! - **The same run makes the same bytes.**
 //!
-//! The parts of the page lie in `html/assets`; the format of its blocks is in `docs/reports.md`.
+//! The parts of the page lie in `src/assets`; the format of its blocks is in `docs/reports.md`.
 
 mod assets;
 mod block;
 mod columns;
 mod head;
 mod page;
-mod pairs;
 mod text;
 mod write;
 
 pub use page::{FORBIDDEN_IN_SCRIPTS, Parts, RenderedPage, render};
-pub use pairs::comparisons_with_first;
 pub use write::{HtmlError, Link, WrittenPage, report_policy, write_html, write_html_file};
 
 #[cfg(test)]

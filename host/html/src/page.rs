@@ -104,12 +104,12 @@ mod tests {
 
     #[test]
     fn no_script_makes_markup_of_text() {
-        for text in [SCRIPT, super::super::assets::SCRIPT] {
+        for text in [SCRIPT, crate::assets::SCRIPT] {
             for name in FORBIDDEN_IN_SCRIPTS {
                 assert!(!text.contains(name), "{name}");
             }
         }
-        assert!(!STYLE.contains("</style") && !super::super::assets::STYLE.contains("</style"));
+        assert!(!STYLE.contains("</style") && !crate::assets::STYLE.contains("</style"));
     }
 
     #[test]

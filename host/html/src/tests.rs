@@ -1,13 +1,14 @@
 //! The page, read back as its script reads it.
 
 use super::write_html_file;
-use crate::compare::{CompareOptions, ComparedSource, compare};
-use crate::test_records::{failed, sample, task};
-use crate::{Completeness, Phases, no_custom_aggregators, write_reports};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use gage_compare::{CompareOptions, compare};
 use gage_core::Outcome;
+use gage_figures::RecordedRun;
+use gage_figures::test_records::{failed, sample, task};
+use gage_figures::{Completeness, Phases, no_custom_aggregators, write_reports};
 use gage_record::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use serde_json::{Value, json};
 use std::io::Read as _;
@@ -28,7 +29,7 @@ fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
 
 /// The page of some runs.
 fn page(root: &Path, runs: &[PathBuf]) -> String {
-    let sources: Vec<ComparedSource> = runs.iter().map(|run| ComparedSource::open(run).unwrap()).collect();
+    let sources: Vec<RecordedRun> = runs.iter().map(|run| RecordedRun::open(run).unwrap()).collect();
     let comparisons: Vec<_> = sources[1..]
         .iter()
         .map(|new| compare(&sources[0], new, &CompareOptions::default()).unwrap())
@@ -184,7 +185,7 @@ fn answer_of(record: &SampleRecord, awaits_judges: bool) -> AnswerEntry<'_> {
 fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
     let run = write_run(root.path(), "run", &[sample("t", 0, 1.0, 1.0)]);
-    let source = [ComparedSource::open(&run).unwrap()];
+    let source = [RecordedRun::open(&run).unwrap()];
     let error = write_html_file(&root.path().join("no/such/report.html"), &source, &[]).unwrap_err();
     assert!(error.to_string().contains("report.html"), "{error}");
     // A folder has the place of the file.

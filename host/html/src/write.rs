@@ -4,7 +4,8 @@ use super::columns::Columns;
 use super::head::Head;
 use super::text::TextLine;
 use super::{assets, block};
-use crate::compare::{ComparedSource, Comparison, ContentBy};
+use gage_compare::{Comparison, ContentBy};
+use gage_figures::RecordedRun;
 use gage_record::RecordError;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -59,7 +60,7 @@ pub struct WrittenPage {
 /// When a run cannot be read or the file cannot be written; the place then holds what it held before.
 pub fn write_html_file(
     path: &Path,
-    sources: &[ComparedSource],
+    sources: &[RecordedRun],
     comparisons: &[Comparison],
 ) -> Result<WrittenPage, HtmlError> {
     let failed = |source| HtmlError::Write { path: path.to_owned(), source };
@@ -102,7 +103,7 @@ pub fn report_policy() -> String {
 /// When a run cannot be read, or what is written to fails.
 pub fn write_html<W: Write>(
     out: &mut W,
-    sources: &[ComparedSource],
+    sources: &[RecordedRun],
     comparisons: &[Comparison],
     links: &[Link],
 ) -> Result<WrittenPage, HtmlError> {
@@ -115,7 +116,7 @@ pub fn write_html<W: Write>(
     let mut head = block::begin(&mut out, "head")?;
     serde_json::to_writer(&mut head, &head_of_page).map_err(of_json)?;
     block::end(head)?;
-    let content = (sources.len() > 1).then(|| match sources.iter().all(ComparedSource::has_row_digests) {
+    let content = (sources.len() > 1).then(|| match sources.iter().all(RecordedRun::has_row_digests) {
         true => ContentBy::Row,
         false => ContentBy::Sample,
     });
@@ -131,7 +132,7 @@ pub fn write_html<W: Write>(
 fn write_run<W: Write>(
     out: &mut W,
     number: usize,
-    source: &ComparedSource,
+    source: &RecordedRun,
     content: Option<ContentBy>,
 ) -> Result<u64, HtmlError> {
     let mut records = source.records_so_far()?.peekable();

@@ -2,8 +2,8 @@
 
 use gage_core::ScoreCard;
 use gage_engine::Scoring;
+use gage_figures::{AggregationRow, CustomAggregator, NamedFigure};
 use gage_plugin::{Aggregator, AggregatorRow, AggregatorState, ItemError};
-use gage_report::{AggregationRow, CustomAggregator, NamedFigure};
 use std::collections::HashMap;
 use std::sync::Arc;
 

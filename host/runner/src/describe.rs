@@ -3,8 +3,8 @@
 use gage_config::{PipelineConfig, RequestKind, TaskSpec, load_recorded};
 use gage_core::Object;
 use gage_engine::Scoring;
+use gage_figures::{Aggregation, MetricDescription, PromptDescription, TaskDescription};
 use gage_record::Manifest;
-use gage_report::{Aggregation, MetricDescription, PromptDescription, TaskDescription};
 use serde_json::Value;
 
 /// What reports need to know of a task.

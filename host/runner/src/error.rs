@@ -4,10 +4,10 @@ use gage_backend::{AnswerCacheError, RecordingError};
 use gage_config::{MissingVariable, Problems, shown_path};
 use gage_data::DataError;
 use gage_engine::{RescoreError, RunError};
+use gage_figures::FiguresError;
 use gage_observe::{HttpRecorderError, TelemetryError};
 use gage_plugin::RegistryError;
 use gage_record::{RecordError, RunStatus};
-use gage_report::ReportError;
 use gage_suite::{LockDifference, SuiteError, UnknownPart};
 use std::io;
 use std::net::SocketAddr;
@@ -189,7 +189,7 @@ pub enum RunnerError {
     },
     /// The reports cannot be written.
     #[error(transparent)]
-    Report(ReportError),
+    Report(FiguresError),
     /// The configuration cannot be written as YAML.
     #[error("cannot write the configuration as YAML")]
     Yaml(#[source] serde_yaml::Error),
@@ -218,7 +218,7 @@ impl RunnerError {
 
     /// A file of the run folder was not written.
     pub(crate) fn unwritten(error: RecordError) -> RunnerError {
-        RunnerError::Report(ReportError::Record(error))
+        RunnerError::Report(FiguresError::Record(error))
     }
 
     pub(crate) fn problems(problems: Problems) -> RunnerError {

@@ -7,13 +7,13 @@ use crate::outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 use gage_config::{FailurePolicy, PipelineConfig, TaskSpec};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, StopReason, TaskReport};
-use gage_observe::RequestTotals;
-use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
-use gage_record::{Manifest, RecordError, RunFolder, RunReader, journal_digests};
-use gage_report::{
+use gage_figures::{
     Completeness, Phases, Summary, TaskCompleteness, TaskDescription, TaskSummary, WrittenReports,
     write_reports,
 };
+use gage_observe::RequestTotals;
+use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
+use gage_record::{Manifest, RecordError, RunFolder, RunReader, journal_digests};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

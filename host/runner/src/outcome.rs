@@ -2,8 +2,8 @@
 
 use gage_backend::RecordingError;
 use gage_engine::{RunUsage, StopReason, TaskReport, TooManyInvalid};
+use gage_figures::WrittenReports;
 use gage_record::RunStatus;
-use gage_report::WrittenReports;
 use std::path::PathBuf;
 
 /// The outcome of a run, or of answers that were scored again.

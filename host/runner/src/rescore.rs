@@ -15,8 +15,8 @@ use gage_config::{
     Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, withheld_json, withheld_of_scoring,
 };
 use gage_engine::{Plan, RescoreContext, RunReport, Scoring};
+use gage_figures::Completeness;
 use gage_record::{RunFolder, RunReader, RunStatus};
-use gage_report::Completeness;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

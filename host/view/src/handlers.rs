@@ -15,7 +15,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gage_history::HistoryError;
-use gage_report::html::{RenderedPage, report_policy};
+use gage_html::{RenderedPage, report_policy};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The pages that ask this server for what they show. They hold nothing of a run.
 
 use gage_core::{printable_html, printable_line};
-use gage_report::html::{Parts, RenderedPage, render};
+use gage_html::{Parts, RenderedPage, render};
 
 const STYLE: &str = include_str!("../assets/view.css");
 
@@ -59,7 +59,7 @@ fn page(title: &str, body: &str, script: &str) -> RenderedPage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_report::html::FORBIDDEN_IN_SCRIPTS;
+    use gage_html::FORBIDDEN_IN_SCRIPTS;
 
     #[test]
     fn no_page_makes_markup_of_text_or_asks_elsewhere() {

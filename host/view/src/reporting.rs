@@ -5,10 +5,12 @@ use crate::live;
 use crate::refusal::Refusal;
 use bytes::Bytes;
 use futures::Stream;
+use gage_compare::CompareError;
+use gage_compare::comparisons_with_first;
+use gage_figures::FiguresError;
+use gage_figures::RecordedRun;
+use gage_html::{HtmlError, Link, write_html};
 use gage_record::format::MANIFEST_FILE;
-use gage_report::ReportError;
-use gage_report::compare::{CompareError, ComparedSource};
-use gage_report::html::{HtmlError, Link, comparisons_with_first, write_html};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,15 +77,13 @@ impl Reporter {
 }
 
 /// Opens runs and compares each further one with the first.
-fn open(
-    folders: &[PathBuf],
-) -> Result<(Vec<ComparedSource>, Vec<gage_report::compare::Comparison>), Refusal> {
-    let refusal = |error: ReportError, folder: &Path| match folder.join(MANIFEST_FILE).exists() {
+fn open(folders: &[PathBuf]) -> Result<(Vec<RecordedRun>, Vec<gage_compare::Comparison>), Refusal> {
+    let refusal = |error: FiguresError, folder: &Path| match folder.join(MANIFEST_FILE).exists() {
         true => Refusal::Failed(said(&error, folder)),
         false => live::gone(),
     };
     let sources =
-        folders.iter().map(|folder| ComparedSource::open(folder).map_err(|error| refusal(error, folder)));
+        folders.iter().map(|folder| RecordedRun::open(folder).map_err(|error| refusal(error, folder)));
     let sources = sources.collect::<Result<Vec<_>, Refusal>>()?;
     let comparisons = comparisons_with_first(&sources).map_err(|error: CompareError| {
         let said = said(&error, Path::new("\0"));

@@ -20,10 +20,10 @@ const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
     ("host/backend", "", "anthropic_http gemini_http http open openai_http text_generation"),
     ("host/backend", "http", "reply sse"),
     ("host/backend", "llama_cpp", "gguf load_options memory_estimate model runtime tokenizer vision"),
-    ("host/report", "", "completeness figure summary"),
+    ("host/figures", "", "completeness figure summary"),
     (
-        "host/report",
-        "compare",
+        "host/compare",
+        "",
         "gate_changes gating paired_scores pairing permutations plan reading reason result tags warnings",
     ),
     ("host/observe", "", "observability otlp"),

@@ -5,14 +5,14 @@ use crate::arguments::{CompareArguments, DEFAULT_LOG, Part};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
+use gage_compare::{
+    CompareError, CompareOptions, Comparison, IdentityPart, Verdict, compare, github_annotations, junit_xml,
+    markdown, render_comparison,
+};
 use gage_config::{Environment, GateSpec, load_gate, shown_path};
+use gage_figures::{FiguresError, RecordedRun};
 use gage_record::format::MANIFEST_FILE;
 use gage_record::{MissingManifest, RecordError};
-use gage_report::ReportError;
-use gage_report::compare::{
-    CompareError, CompareOptions, ComparedSource, Comparison, IdentityPart, Verdict, compare,
-    github_annotations, junit_xml, markdown, render_comparison,
-};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
     let (base, new) = match opened {
         Ok((Some(base), new)) => (base, new),
         Ok((None, new)) => match history::baseline_of(Path::new(new.folder())) {
-            Ok(folder) => match ComparedSource::open(&folder) {
+            Ok(folder) => match RecordedRun::open(&folder) {
                 Ok(base) => (base, new),
                 Err(error) => return Ok(unreadable(error)),
             },
@@ -101,7 +101,7 @@ fn part_of(part: Part) -> IdentityPart {
 }
 
 /// Opens a run by its folder, or by its id. The error is the code of what was said.
-pub(super) fn open(name: &Path, output_dir: &Path) -> Result<ComparedSource, ExitCode> {
+pub(super) fn open(name: &Path, output_dir: &Path) -> Result<RecordedRun, ExitCode> {
     let below = output_dir.join(name);
     let candidates = [name.to_owned(), below];
     let Some(folder) = candidates.iter().find(|folder| folder.join(MANIFEST_FILE).is_file()) else {
@@ -113,7 +113,7 @@ pub(super) fn open(name: &Path, output_dir: &Path) -> Result<ComparedSource, Exi
         let message = format!("there is no run {folder}, nor {below}: no manifest.json is there");
         return Err(terminal::usage_error(&message, Some(&known_runs(name, output_dir))));
     };
-    ComparedSource::open(folder).map_err(unreadable)
+    RecordedRun::open(folder).map_err(unreadable)
 }
 
 /// Says why a run cannot be opened and, where there is no such folder, which runs there are.
@@ -154,7 +154,7 @@ fn known_runs(name: &Path, output_dir: &Path) -> String {
 }
 
 /// Says why a run cannot be read.
-pub(super) fn unreadable(error: ReportError) -> ExitCode {
+pub(super) fn unreadable(error: FiguresError) -> ExitCode {
     terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), None)
 }
 

@@ -6,10 +6,8 @@ use crate::arguments::{DEFAULT_LOG, ExportArguments, Format, RelationshipName};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::shown_path;
+use gage_export::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, Relationship, export};
 use gage_record::format::EXPORTS_FOLDER;
-use gage_report::export::{
-    ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, Relationship, export,
-};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_report::{MetricFigure, TableOptions, TaskSummary, render_table};
+use gage_figures::{MetricFigure, TableOptions, TaskSummary, render_table};
 use gage_runner::{CoverageShortfall, Ending, RunOutcome, Shortfall, StopReason};
 use serde_json::json;
 

@@ -6,9 +6,9 @@ use super::setup;
 use crate::arguments::PlanArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_compare::smallest_visible_loss;
 use gage_data::TokenCounter;
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan, TaskEstimate};
-use gage_report::compare::smallest_visible_loss;
 use serde_json::{Value, json};
 
 /// The share of samples that change between two runs which have nothing in common and get half of them right: of unrelated

@@ -5,17 +5,19 @@ use super::setup;
 use crate::arguments::{DEFAULT_LOG, ReportArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_compare::CompareError;
+use gage_compare::comparisons_with_first;
 use gage_config::shown_path;
+use gage_figures::RecordedRun;
+use gage_html::{HtmlError, write_html_file};
 use gage_record::format::REPORT_FILE;
-use gage_report::compare::{CompareError, ComparedSource};
-use gage_report::html::{HtmlError, comparisons_with_first, write_html_file};
 use serde_json::json;
 use std::path::Path;
 
 pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let opened = arguments.runs.iter().map(|run| open(run, &arguments.output_dir));
-    let sources: Vec<ComparedSource> = match opened.collect() {
+    let sources: Vec<RecordedRun> = match opened.collect() {
         Ok(sources) => sources,
         Err(code) => return Ok(code),
     };

@@ -1,8 +1,8 @@
 //! Annotations for GitHub's runners: workflow commands, one a line.
 
 use super::name_of;
-use crate::compare::result::Comparison;
-use crate::compare::verdict::Verdict;
+use crate::result::Comparison;
+use crate::verdict::Verdict;
 
 /// An annotation for every gated metric, or one for all where nothing can be said: errors for what fails,
 /// warnings for what cannot be told and for [`Comparison::warned`], notices for what passes. Ends with a newline.

@@ -1,11 +1,11 @@
 //! JUnit XML: a test suite for every task, a test case for every metric.
 
 use super::{change_of, counts_of};
-use crate::compare::gate_changes::GateChange;
-use crate::compare::reason;
-use crate::compare::result::{Comparison, MetricComparison, NotCompared};
-use crate::compare::verdict::Verdict;
-use crate::compare::warnings::ComparisonWarning;
+use crate::gate_changes::GateChange;
+use crate::reason;
+use crate::result::{Comparison, MetricComparison, NotCompared};
+use crate::verdict::Verdict;
+use crate::warnings::ComparisonWarning;
 use gage_core::printable_html;
 
 /// Writes a comparison in the form that build servers read. What does not pass is a failure, what is invalid an error;

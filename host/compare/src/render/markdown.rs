@@ -1,8 +1,8 @@
 //! For pull requests and the summaries of build servers.
 
 use super::{SAME_RUN, change_of, counts_of, drift_lines, name_of};
-use crate::compare::reason;
-use crate::compare::result::{Comparison, Flip, MetricComparison};
+use crate::reason;
+use crate::result::{Comparison, Flip, MetricComparison};
 use gage_core::{printable_html, printable_line};
 
 /// Writes a comparison as Markdown in GitHub's dialect. No text of others is markup in it.

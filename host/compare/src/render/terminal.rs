@@ -1,9 +1,9 @@
 //! For a terminal.
 
 use super::{SAME_RUN, change_of, counts_of, drift_lines, name_of, score, signed};
-use crate::compare::reason;
-use crate::compare::result::{ComparedRun, Comparison, MetricComparison};
-use crate::compare::verdict::Verdict;
+use crate::reason;
+use crate::result::{ComparedRun, Comparison, MetricComparison};
+use crate::verdict::Verdict;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -112,8 +112,7 @@ impl Page {
     }
 
     fn pairing(&mut self, comparison: &Comparison) {
-        let sum =
-            |part: fn(&crate::compare::TaskPairing) -> u64| comparison.tasks.iter().map(part).sum::<u64>();
+        let sum = |part: fn(&crate::TaskPairing) -> u64| comparison.tasks.iter().map(part).sum::<u64>();
         let (paired, total) = (sum(|task| task.paired), sum(|task| task.total));
         let are = if total == 1 { "is" } else { "are" };
         let mut text =

@@ -1,13 +1,12 @@
 //! Runs and gates with which something is wrong.
 
-use super::super::{
-    CompareError, CompareOptions, ComparedSource, Verdict, compare, junit_xml, markdown, render_comparison,
-};
+use super::super::{CompareError, CompareOptions, Verdict, compare, junit_xml, markdown, render_comparison};
 use super::runs::{Run, compared, gate, scores, task};
-use crate::TaskCompleteness;
-use crate::test_records::failed;
 use gage_config::{GateSpec, SubScoreGate};
 use gage_core::Outcome;
+use gage_figures::RecordedRun;
+use gage_figures::TaskCompleteness;
+use gage_figures::test_records::failed;
 use gage_record::RunStatus;
 use serde_json::json;
 use std::fs;
@@ -69,7 +68,7 @@ fn what_is_empty_or_interrupted_is_said() {
     for file in ["summary.json", "samples.jsonl", "timings.json"] {
         fs::remove_file(new.join(file)).unwrap();
     }
-    let open = |path| ComparedSource::open(path).unwrap();
+    let open = |path| RecordedRun::open(path).unwrap();
     let options = CompareOptions { gate: gate(0.01), ..CompareOptions::default() };
     let found = compare(&open(&base), &open(&new), &options).unwrap();
     assert_eq!((found.verdict, found.metrics[0].n), (Some(Verdict::Incomplete), 50));
@@ -84,7 +83,7 @@ fn of_two_killed_runs_the_first_is_to_be_finished() {
         for file in ["summary.json", "samples.jsonl", "timings.json"] {
             fs::remove_file(folder.join(file)).unwrap();
         }
-        ComparedSource::open(&folder).unwrap()
+        RecordedRun::open(&folder).unwrap()
     };
     let options = CompareOptions { gate: gate(0.01), ..CompareOptions::default() };
     let found = compare(&killed("base"), &killed("new"), &options).unwrap();
@@ -134,7 +133,7 @@ fn equal_differences_are_no_spread_for_all_their_rounding() {
 fn a_run_compared_with_itself_is_said_to_be() {
     let root = tempfile::tempdir().unwrap();
     let base = Run::of(&scores(40, 3)).write(root.path(), "base");
-    let source = ComparedSource::open(&base).unwrap();
+    let source = RecordedRun::open(&base).unwrap();
     let found = compare(&source, &source, &CompareOptions::default()).unwrap();
     assert!(found.same_run);
     for text in [render_comparison(&found, 80, false), markdown(&found)] {
@@ -153,7 +152,7 @@ fn a_level_finer_than_permutations_has_more_of_them_or_is_refused() {
     let (base, new) = (graded(0.3).write(root.path(), "base"), Run::of(&new).write(root.path(), "new"));
     let compared = |alpha: f64| {
         let gate = vec![GateSpec { alpha, ..GateSpec::new("m", 0.01) }];
-        let open = |path| ComparedSource::open(path).unwrap();
+        let open = |path| RecordedRun::open(path).unwrap();
         compare(&open(&base), &open(&new), &CompareOptions { gate, ..CompareOptions::default() })
     };
     let found = compared(0.000_05).unwrap();
@@ -180,9 +179,9 @@ fn a_score_that_is_not_a_number_is_refused_with_its_line() {
             text.replacen("\"primary_score\":1.0", &format!("\"primary_score\":{number}"), 1),
         )
         .unwrap();
-        let opened = ComparedSource::open(&new).unwrap();
+        let opened = RecordedRun::open(&new).unwrap();
         let error =
-            compare(&ComparedSource::open(&base).unwrap(), &opened, &CompareOptions::default()).unwrap_err();
+            compare(&RecordedRun::open(&base).unwrap(), &opened, &CompareOptions::default()).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("samples.jsonl") && error.contains("line 1"), "{number}: {error}");
     }
@@ -190,8 +189,7 @@ fn a_score_that_is_not_a_number_is_refused_with_its_line() {
     fs::write(&samples, text.replacen("\"primary_score\":1.0", "\"primary_score\":null", 1)).unwrap();
     let options = CompareOptions { gate: gate(0.5), ..CompareOptions::default() };
     let found =
-        compare(&ComparedSource::open(&base).unwrap(), &ComparedSource::open(&new).unwrap(), &options)
-            .unwrap();
+        compare(&RecordedRun::open(&base).unwrap(), &RecordedRun::open(&new).unwrap(), &options).unwrap();
     assert_eq!((found.metrics[0].n, found.tasks[0].paired), (2, 3));
 }
 
@@ -264,7 +262,7 @@ fn runs_of_one_id_are_told_apart_by_their_folders() {
         let run = Run::of(&scores(40, wrong)).write(&root.path().join(folder), "nightly");
         let place = root.path().join(format!("runs-{folder}"));
         fs::rename(run, &place).unwrap();
-        ComparedSource::open(&place).unwrap()
+        RecordedRun::open(&place).unwrap()
     };
     for folder in ["one", "two"] {
         fs::create_dir(root.path().join(folder)).unwrap();
@@ -290,7 +288,7 @@ fn without_journals_the_samples_themselves_are_compared() {
     };
     let (base, new) = (run("a").write(root.path(), "base"), run("b").write(root.path(), "new"));
     fs::remove_dir_all(base.join("journal")).unwrap();
-    let open = |path| ComparedSource::open(path).unwrap();
+    let open = |path| RecordedRun::open(path).unwrap();
     let found = compare(&open(&base), &open(&new), &CompareOptions::default()).unwrap();
     assert_eq!((found.tasks[0].paired, found.tasks[0].different_content), (2, 1));
 }
@@ -299,7 +297,7 @@ fn without_journals_the_samples_themselves_are_compared() {
 fn what_no_run_has_is_named_with_what_is_meant() {
     let root = tempfile::tempdir().unwrap();
     let base = Run::of(&scores(3, 0)).write(root.path(), "base");
-    let source = ComparedSource::open(&base).unwrap();
+    let source = RecordedRun::open(&base).unwrap();
     let error = |gate: GateSpec| {
         let options = CompareOptions { gate: vec![gate], ..CompareOptions::default() };
         let error = compare(&source, &source, &options).unwrap_err();
@@ -317,7 +315,7 @@ fn what_no_run_has_is_named_with_what_is_meant() {
 #[test]
 fn a_baseline_without_the_gated_metric_is_too_old() {
     let mut new = Run::of(&scores(40, 0));
-    new.tasks[0].metrics.push(crate::test_records::description("fresh"));
+    new.tasks[0].metrics.push(gage_figures::test_records::description("fresh"));
     new.identity["config"]["metrics"] = json!(["m", "fresh"]);
     let found = compared(Run::of(&scores(40, 0)), new, vec![GateSpec::new("fresh", 0.1)]);
     assert_eq!(found.verdict, Some(Verdict::Mismatch));

@@ -1,11 +1,12 @@
 //! Gates that are lost, that cannot fail, and that nobody asks for.
 
 use super::super::{
-    CompareError, CompareOptions, ComparedSource, Comparison, Verdict, compare, github_annotations,
-    junit_xml, markdown, render_comparison,
+    CompareError, CompareOptions, Comparison, Verdict, compare, github_annotations, junit_xml, markdown,
+    render_comparison,
 };
 use super::runs::{Run, compared, gate, scores};
 use gage_config::{GateSpec, SubScoreGate};
+use gage_figures::RecordedRun;
 use gage_record::RunStatus;
 use serde_json::json;
 
@@ -15,7 +16,7 @@ fn by_own_gates(before: serde_json::Value, now: serde_json::Value) -> Comparison
     let write = |run_id: &str, gate: serde_json::Value| {
         let mut run = Run::of(&scores(400, 4));
         run.identity["config"]["gate"] = gate;
-        ComparedSource::open(&run.write(root.path(), run_id)).unwrap()
+        RecordedRun::open(&run.write(root.path(), run_id)).unwrap()
     };
     let (base, new) = (write("base", before), write("new", now));
     let options = CompareOptions { gate: new.gate(), gate_before: base.gate(), ..CompareOptions::default() };
@@ -73,7 +74,7 @@ fn what_a_gate_asks_less_than_before_is_told() {
 fn a_metric_without_a_gate_is_skipped_and_one_that_passes_says_why() {
     let two = |wrong: usize| {
         let mut run = Run::of(&scores(400, wrong));
-        run.tasks[0].metrics.push(crate::test_records::description("other"));
+        run.tasks[0].metrics.push(gage_figures::test_records::description("other"));
         for record in &mut run.records {
             let mut other = record.metrics[0].clone();
             other.metric_id = "other".into();
@@ -94,10 +95,10 @@ fn a_margin_as_wide_as_the_scale_is_refused() {
         run
     };
     let root = tempfile::tempdir().unwrap();
-    let open = |run_id: &str, scale| ComparedSource::open(&run(scale).write(root.path(), run_id)).unwrap();
+    let open = |run_id: &str, scale| RecordedRun::open(&run(scale).write(root.path(), run_id)).unwrap();
     let (unit, ten, also_unit) =
         (open("unit", [0.0, 1.0]), open("ten", [0.0, 10.0]), open("also", [0.0, 1.0]));
-    let refused = |source: &ComparedSource, margin: f64| {
+    let refused = |source: &RecordedRun, margin: f64| {
         let options = CompareOptions { gate: gate(margin), ..CompareOptions::default() };
         match compare(&also_unit, source, &options) {
             Err(error @ CompareError::MarginTooWide { .. }) => Some(error.to_string()),
@@ -125,7 +126,7 @@ fn a_margin_as_wide_as_the_scale_is_refused() {
             record.metrics[0].card.as_mut().unwrap().sub_scores =
                 json!({"f1": 0.5}).as_object().unwrap().clone();
         }
-        ComparedSource::open(&run.write(root.path(), run_id)).unwrap()
+        RecordedRun::open(&run.write(root.path(), run_id)).unwrap()
     };
     let options = CompareOptions { gate: with_sub, ..CompareOptions::default() };
     let error = compare(&with_f1("b"), &with_f1("n"), &options).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use super::super::mcnemar;
 use super::super::sample_size::{ChangeRates, SampleSizeQuestion, pass_power, samples_needed};
 use super::super::smallest_visible_loss;
 use super::runs::{Run, compared, gate, scores};
-use crate::compare::Verdict;
+use crate::Verdict;
 use gage_config::GateSpec;
 
 const WANTED: f64 = 0.8;

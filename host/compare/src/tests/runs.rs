@@ -1,9 +1,12 @@
 //! Run folders for these tests, written by what writes real ones.
 
-use super::super::{CompareOptions, ComparedSource, Comparison, compare};
-use crate::test_records::{description, sample};
-use crate::{Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports};
+use super::super::{CompareOptions, Comparison, compare};
 use gage_config::GateSpec;
+use gage_figures::RecordedRun;
+use gage_figures::test_records::{description, sample};
+use gage_figures::{
+    Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports,
+};
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -110,7 +113,7 @@ pub(super) fn compared(base: Run, new: Run, gate: Vec<GateSpec>) -> Comparison {
 pub(super) fn compared_with(base: Run, new: Run, options: CompareOptions) -> Comparison {
     let root = tempfile::tempdir().unwrap();
     let (base, new) = (base.write(root.path(), "base"), new.write(root.path(), "new"));
-    let (base, new) = (ComparedSource::open(&base).unwrap(), ComparedSource::open(&new).unwrap());
+    let (base, new) = (RecordedRun::open(&base).unwrap(), RecordedRun::open(&new).unwrap());
     compare(&base, &new, &options).unwrap()
 }
 

@@ -4,7 +4,7 @@ use super::super::noninferiority::{ScoreUnits, normal_quantile};
 use super::super::paired_scores::PairedScores;
 use super::super::pairing::Measure;
 use super::super::{mcnemar, sign_flip_tests};
-use crate::random::SplitMix64;
+use gage_figures::random::SplitMix64;
 
 const GATES: u32 = 10_000;
 const ALPHA: f64 = 0.05;
@@ -15,7 +15,7 @@ fn measure() -> Measure {
 
 /// A number from 0 to below 1.
 fn uniform(random: &mut SplitMix64) -> f64 {
-    (random.next() >> 11) as f64 / (1_u64 << 53) as f64
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// How many of 10,000 gates may be wrong with the chance alpha: five standard errors more.

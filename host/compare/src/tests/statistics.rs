@@ -6,7 +6,7 @@ use super::super::paired_scores::PairedScores;
 use super::super::pairing::Measure;
 use super::super::sample_size::{ChangeRates, SampleSizeQuestion, pass_power};
 use super::super::{SignFlipTest, mcnemar, sign_flip_tests};
-use crate::{Interval, IntervalMethod};
+use gage_figures::{Interval, IntervalMethod};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -95,7 +95,7 @@ struct Clustered {
 }
 
 fn fixture() -> Fixture {
-    serde_json::from_str(include_str!("../../../tests/fixtures/comparison.json")).unwrap()
+    serde_json::from_str(include_str!("../../tests/fixtures/comparison.json")).unwrap()
 }
 
 #[track_caller]
@@ -239,7 +239,7 @@ fn random_signs_give_what_all_signs_give() {
 #[test]
 fn figures_do_not_depend_on_the_number_of_threads() {
     let differences = |seed: u64| {
-        let mut random = crate::random::SplitMix64::new(seed);
+        let mut random = gage_figures::random::SplitMix64::new(seed);
         (0..1_000).map(|_| random.below(2_001) as f64 / 1_000.0 - 1.0).collect()
     };
     let tests: Vec<SignFlipTest> = (0..5)

@@ -2,9 +2,9 @@
 
 use super::super::{CompareOptions, IdentityPart, Verdict};
 use super::runs::{Run, compared, compared_with, gate, scores, task};
-use crate::{Interval, IntervalMethod};
 use gage_config::{GateSpec, SubScoreGate};
 use gage_core::Outcome;
+use gage_figures::{Interval, IntervalMethod};
 use serde_json::json;
 
 fn reason(comparison: &super::super::Comparison) -> String {
@@ -316,7 +316,7 @@ fn the_prompt_of_a_role_that_supports_the_model_counts() {
 #[test]
 fn a_metric_more_changes_nothing_in_the_others() {
     let mut new = Run::of(&scores(400, 0));
-    new.tasks[0].metrics.push(crate::test_records::description("another"));
+    new.tasks[0].metrics.push(gage_figures::test_records::description("another"));
     new.identity["config"]["metrics"] = json!(["m", "another"]);
     let found = compared(Run::of(&scores(400, 0)), new, gate(0.02));
     assert_eq!(found.verdict, Some(Verdict::Pass), "{:?}", found.differences);

@@ -2,14 +2,15 @@
 //! one of the runs has, and gates that nothing can be asked of.
 
 use super::super::{
-    CompareError, CompareOptions, ComparedSource, Comparison, compare, github_annotations, junit_xml,
-    markdown, render_comparison,
+    CompareError, CompareOptions, Comparison, compare, github_annotations, junit_xml, markdown,
+    render_comparison,
 };
 use super::runs::{Run, compared, compared_with, gate, scores, task};
-use crate::Aggregation;
-use crate::html::comparisons_with_first;
-use crate::test_records::description;
+use crate::comparisons_with_first;
 use gage_config::{GateSpec, SubScoreGate};
+use gage_figures::Aggregation;
+use gage_figures::RecordedRun;
+use gage_figures::test_records::description;
 use gage_record::RunStatus;
 use serde_json::{Value, json};
 
@@ -197,12 +198,12 @@ fn a_gate_that_judges_nothing_of_a_task_is_told_for_either_run() {
     }
     // What was killed does not say which metrics it has.
     let root = tempfile::tempdir().unwrap();
-    let whole = ComparedSource::open(&Run::of(&scores(40, 0)).write(root.path(), "whole")).unwrap();
+    let whole = RecordedRun::open(&Run::of(&scores(40, 0)).write(root.path(), "whole")).unwrap();
     let killed = Run { status: RunStatus::Running, ..Run::of(&scores(20, 0)) }.write(root.path(), "killed");
     for file in ["summary.json", "samples.jsonl", "timings.json"] {
         std::fs::remove_file(killed.join(file)).unwrap();
     }
-    let killed = ComparedSource::open(&killed).unwrap();
+    let killed = RecordedRun::open(&killed).unwrap();
     let options = CompareOptions { gate: gate(0.1), ..CompareOptions::default() };
     for (base, new) in [(&whole, &killed), (&killed, &whole)] {
         assert!(compare(base, new, &options).unwrap().gate_changes.is_empty());
@@ -222,11 +223,11 @@ fn a_gate_on_what_is_never_compared_is_refused_with_the_reason() {
         run.tasks[0].metrics[0].aggregation = aggregation;
         run.tasks[0].timing_metrics.push(description("latency"));
         for record in &mut run.records {
-            record.timing_metrics = vec![crate::test_records::scored("latency", 5.0)];
+            record.timing_metrics = vec![gage_figures::test_records::scored("latency", 5.0)];
         }
         run.identity["config"]["metrics"] = json!(["m", "latency"]);
         run.identity["config"]["gate"] = asked;
-        ComparedSource::open(&run.write(root.path(), run_id)).unwrap()
+        RecordedRun::open(&run.write(root.path(), run_id)).unwrap()
     };
     let of_m = json!([{"metric": "m", "margin": 0.1}]);
     let plain = [
@@ -266,7 +267,7 @@ fn runs_in_folders_of_one_name_are_told_apart() {
     let open = |parent: &str| {
         let parent = root.path().join(parent);
         std::fs::create_dir_all(&parent).unwrap();
-        ComparedSource::open(&Run::of(&scores(40, 0)).write(&parent, "nightly")).unwrap()
+        RecordedRun::open(&Run::of(&scores(40, 0)).write(&parent, "nightly")).unwrap()
     };
     let found = compare(&open("monday/runs"), &open("tuesday/runs"), &CompareOptions::default()).unwrap();
     assert_eq!(found.base.label, "monday/runs/nightly");

@@ -4,7 +4,7 @@ use super::counts::{MAX_NAMES, NameCounts};
 use super::tally::{ObservedScore, Tally, TallyResult};
 use super::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 use crate::custom_aggregation::{AggregationRow, AggregatorState, CustomAggregators};
-use crate::label::{OTHER, label, number_label};
+use crate::label::{OTHER_LABEL, label, number_label};
 use crate::slicing::{SliceMembership, Slicing};
 use crate::{Accumulator, Aggregation, CompensatedSum, MetricDescription};
 use gage_core::{MetricResult, Outcome, OutcomeCounts, RESULT_SCHEMA_VERSION, ScoreCard};
@@ -280,7 +280,7 @@ fn slice_figure(by: &str, key: &str, tallied: TallyResult) -> SliceFigure {
 
 fn categories(counts: NameCounts) -> Vec<CategoryCount> {
     let mut sorted = counts.into_sorted();
-    sorted.sort_by_key(|(name, _)| name == OTHER);
+    sorted.sort_by_key(|(name, _)| name == OTHER_LABEL);
     let all: u64 = sorted.iter().map(|(_, count)| count).sum();
     let share = |count: u64| count as f64 / all as f64;
     sorted.into_iter().map(|(name, count)| CategoryCount { share: share(count), name, count }).collect()

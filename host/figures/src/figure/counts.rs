@@ -1,10 +1,10 @@
 //! How often names occur, of which there may be any number.
 
-use crate::label::OTHER;
+use crate::label::OTHER_LABEL;
 use std::collections::BTreeMap;
 
 /// Most different names that are told apart, so that a scorer that makes up names cannot fill the
-/// memory. Further ones are counted as [`OTHER`].
+/// memory. Further ones are counted as [`OTHER_LABEL`].
 pub(super) const MAX_NAMES: usize = 1_000;
 
 /// Counts of names.
@@ -14,7 +14,7 @@ pub(super) struct NameCounts(BTreeMap<String, u64>);
 impl NameCounts {
     pub(super) fn add(&mut self, name: &str) {
         let is_known = self.0.len() < MAX_NAMES || self.0.contains_key(name);
-        let name = if is_known { name } else { OTHER };
+        let name = if is_known { name } else { OTHER_LABEL };
         match self.0.get_mut(name) {
             Some(count) => *count += 1,
             None => {

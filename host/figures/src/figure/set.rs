@@ -4,7 +4,7 @@ use super::MetricFigure;
 use super::builder::FigureBuilder;
 use crate::custom_aggregation::CustomAggregators;
 use crate::slicing::Slicing;
-use crate::{MetricDescription, ReportError, TaskCompleteness, TaskDescription, UnfoundPath};
+use crate::{FiguresError, MetricDescription, TaskCompleteness, TaskDescription, UnfoundPath};
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
 
@@ -42,11 +42,15 @@ impl<'a> FigureSet<'a> {
     ///
     /// # Errors
     /// When a result is of a metric that was not described.
-    pub(crate) fn add(&mut self, results: &[MetricResult], record: &SampleRecord) -> Result<(), ReportError> {
+    pub(crate) fn add(
+        &mut self,
+        results: &[MetricResult],
+        record: &SampleRecord,
+    ) -> Result<(), FiguresError> {
         let is_known =
             |result: &&MetricResult| self.figures.iter().any(|figure| figure.metric_id() == result.metric_id);
         if let Some(unknown) = results.iter().find(|result| !is_known(result)) {
-            return Err(ReportError::UnknownMetric {
+            return Err(FiguresError::UnknownMetric {
                 task_id: record.task_id.clone(),
                 sample_id: record.sample_id.clone(),
                 metric_id: unknown.metric_id.to_string(),

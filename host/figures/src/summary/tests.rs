@@ -84,7 +84,7 @@ fn what_was_not_described_is_refused() {
     assert!(error.contains("task 'c'") && error.ends_with("its tasks are: a"), "{error}");
     let mut record = sample("a", 0, 1.0, 1.0);
     record.metrics[0].metric_id = "other".into();
-    assert!(matches!(builder.add(&record), Err(ReportError::UnknownMetric { .. })));
+    assert!(matches!(builder.add(&record), Err(FiguresError::UnknownMetric { .. })));
 }
 
 #[test]

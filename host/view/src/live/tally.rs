@@ -2,8 +2,8 @@
 
 use super::event_feed::EventFeed;
 use gage_core::Outcome;
+use gage_figures::{IntervalMethod, Spread, t_interval, wilson_interval};
 use gage_record::TailEntry;
-use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
 use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -2,16 +2,17 @@
 
 use crate::support::{Served, browser, complaints, forty, stopped, whole};
 use gage_browser::{Page, Screen};
-use gage_report::compare::ComparedSource;
-use gage_report::html::{comparisons_with_first, write_html_file};
-use gage_report::{Completeness, TaskCompleteness};
+use gage_compare::comparisons_with_first;
+use gage_figures::RecordedRun;
+use gage_figures::{Completeness, TaskCompleteness};
+use gage_html::write_html_file;
 use serde_json::json;
 use std::path::Path;
 
 /// Writes a report as a file, as `gage-host report` does, and gives its address.
 fn file(root: &Path, runs: &[&str]) -> String {
-    let open = |run: &&str| ComparedSource::open(&root.join(run)).expect("a run");
-    let sources: Vec<ComparedSource> = runs.iter().map(open).collect();
+    let open = |run: &&str| RecordedRun::open(&root.join(run)).expect("a run");
+    let sources: Vec<RecordedRun> = runs.iter().map(open).collect();
     let comparisons = comparisons_with_first(&sources).expect("comparisons");
     let path = root.join("report.html");
     write_html_file(&path, &sources, &comparisons).expect("a report");

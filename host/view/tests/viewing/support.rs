@@ -2,12 +2,12 @@
 
 use gage_browser::Browser;
 use gage_core::{MetricResult, Object, Outcome, ScoreCard};
-use gage_record::{
-    ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming, Stage,
-};
-use gage_report::{
+use gage_figures::{
     Aggregation, Completeness, MetricDescription, Phases, TaskDescription, no_custom_aggregators,
     write_reports,
+};
+use gage_record::{
+    ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming, Stage,
 };
 use gage_view::{RunsRoot, Viewer, ViewerOptions};
 use serde_json::{Value, json};

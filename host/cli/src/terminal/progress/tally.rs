@@ -3,7 +3,7 @@
 
 use gage_core::{MetricResult, Outcome};
 use gage_engine::FinishedSample;
-use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
+use gage_figures::{IntervalMethod, Spread, t_interval, wilson_interval};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
