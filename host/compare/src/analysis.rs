@@ -1,17 +1,19 @@
-//! The way of a comparison: plan, read both runs once, test, judge.
+//! The steps of a comparison: plan, read both runs once, test, judge.
 
+use super::error::CompareError;
 use super::gate_changes;
 use super::gating::{self, GateDecision};
 use super::identity::{self, Difference, IdentityPart};
 use super::noninferiority::ScoreUnits;
 use super::paired_scores::PairedScores;
 use super::pairing::{Column, PairedTask};
-use super::permutations::{MAX_PERMUTATIONS, Permutations};
-use super::plan::{CompareError, ComparePlan, PlannedMeasure, TaskPlan};
+use super::permutations::Permutations;
+use super::plan::{ComparePlan, PlannedMeasure, TaskPlan};
+use super::result::ComparisonWarning;
 use super::result::{ComparedRun, Comparison, MetricComparison, Overall, SliceDrift, TestNote};
-use super::sign_flip::{SignFlipTest, sign_flip_tests};
+use super::sign_flip::{MAX_PERMUTATIONS, SignFlipTest, sign_flip_tests};
 use super::verdict::Verdict;
-use super::warnings::{self, ComparisonWarning};
+use super::warnings;
 use super::{collecting, holm, naming};
 use gage_config::GateSpec;
 use gage_core::Digest;
@@ -31,7 +33,7 @@ pub struct CompareOptions {
     /// told. Default: empty.
     pub gate_before: Vec<GateSpec>,
     /// How many of the samples that became worse are listed for each metric; default 10.
-    pub most_flips: usize,
+    pub max_flips: usize,
     /// What may differ besides the model.
     pub allowed: Vec<IdentityPart>,
     /// Random permutations of a test that is not exact, or more where the level of a gate needs them; default 10,000.
@@ -45,7 +47,7 @@ impl Default for CompareOptions {
         CompareOptions {
             gate: Vec::new(),
             gate_before: Vec::new(),
-            most_flips: 10,
+            max_flips: 10,
             allowed: Vec::new(),
             permutations: 10_000,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -67,18 +69,19 @@ pub fn compare(
     let task_ids: Vec<&str> = plan.tasks.iter().map(|task| task.task_id).collect();
     let mut differences = identity::compare(base, new, &task_ids, &options.allowed);
     differences.extend(scorer_differences(&plan, &options.allowed));
-    let paired = collecting::read(base, new, &plan.tasks, options.most_flips)?;
+    let paired = collecting::read(base, new, &plan.tasks, options.max_flips)?;
     let tasks: Vec<_> = paired.iter().map(|(task, _)| task.counts()).collect();
 
     let gated = plan.tasks.iter().flat_map(|task| &task.measures).filter(|planned| planned.gate.is_some());
-    let permutations = Permutations { usual: options.permutations, gated: gated.count() };
+    let permutations = Permutations { default: options.permutations, gated: gated.count() };
     let mut tests = Tests::default();
     let mut examined = Vec::new();
-    for ((task, grouping), planned) in paired.iter().zip(&plan.tasks) {
+    for ((task, slicing), planned) in paired.iter().zip(&plan.tasks) {
         for (column, planned) in task.columns.iter().zip(&planned.measures) {
             let alpha = planned.gate.map(|limits| limits.alpha);
             let wanted = permutations.of(alpha);
-            let found = examine(task, planned, column, grouping, wanted, options.permutations, &mut tests);
+            let measured = MeasuredTask { task, planned, column, slicing };
+            let found = measured.examine(wanted, options.permutations, &mut tests);
             if let (Some(alpha), true) = (alpha, wanted > MAX_PERMUTATIONS && !tests.is_exact(&found.test)) {
                 return Err(permutations.too_small(alpha, &planned.measure));
             }
@@ -95,14 +98,13 @@ pub fn compare(
             let TestNote { worse, better, .. } = results.note(test);
             slice.p_value = (2.0 * worse.min(better)).min(1.0);
         }
-        metric.scorer_versions = planned.scorer_versions.clone();
         judged.push(GateDecision { scores, limits: planned.gate });
         metrics.push(metric);
     }
     adjust_slices(&mut metrics);
     let mut warnings: Vec<ComparisonWarning> = paired
         .iter()
-        .filter_map(|(task, grouping)| warnings::of_clusters(base, new, &task.task_id, grouping))
+        .filter_map(|(task, slicing)| warnings::of_clusters(base, new, &task.task_id, slicing))
         .collect();
     warnings.extend(warnings::of_scales(&plan, &metrics, &judged));
     let refusal = gating::refusal(base, new, &plan, &tasks, &differences);
@@ -224,84 +226,111 @@ struct ExaminedMetric {
     slice_tests: Vec<PendingTest>,
 }
 
-fn examine(
-    task: &PairedTask,
-    PlannedMeasure { measure, scale, .. }: &PlannedMeasure,
-    column: &Column,
-    grouping: &Slicing,
-    permutations: u32,
-    usual: u32,
-    tests: &mut Tests,
-) -> ExaminedMetric {
-    let name = [task.task_id.as_str(), &measure.metric_id, measure.sub_score.as_deref().unwrap_or_default()];
-    let seed = seed_of(&name);
-    let cluster = |number: usize| task.clusters.get(number).copied().unwrap_or_default();
-    let add = |scores: &mut PairedScores, number: usize| {
-        if let (Some(base), Some(new)) = (column.base.score(number), column.new.score(number)) {
-            scores.add(measure, base, new, cluster(number));
-        }
-    };
-    let mut scores = PairedScores::new(grouping.is_clustered(), *scale);
-    task.paired().for_each(|number| add(&mut scores, number));
-    let (mut slices, mut slice_tests) = (Vec::new(), Vec::new());
-    if measure.sub_score.is_none() {
-        for ((by, names), members) in grouping.slices().zip(&task.slices) {
+/// One measure of a task with its column of scores in both runs.
+struct MeasuredTask<'a> {
+    task: &'a PairedTask,
+    planned: &'a PlannedMeasure,
+    column: &'a Column,
+    slicing: &'a Slicing,
+}
+
+impl MeasuredTask<'_> {
+    /// The measure with its tests, which are added to `tests`: that of the whole task with so many permutations, those of
+    /// slices with the default number of them.
+    fn examine(&self, permutations: u32, default_permutations: u32, tests: &mut Tests) -> ExaminedMetric {
+        let MeasuredTask { task, planned, column, .. } = self;
+        let measure = &planned.measure;
+        let scores = self.scores(task.paired());
+        let (slices, slice_tests) = match measure.sub_score {
+            None => self.examine_slices(default_permutations, tests),
+            Some(_) => (Vec::new(), Vec::new()),
+        };
+        let total = task.counts().total;
+        let means = scores.means();
+        let metric = MetricComparison {
+            task_id: task.task_id.clone(),
+            metric_id: measure.metric_id.clone(),
+            sub_score: measure.sub_score.clone(),
+            scorer_versions: planned.scorer_versions.clone(),
+            higher_is_better: measure.higher_is_better,
+            n: scores.count(),
+            // Counts of samples stay far below 2^53.
+            coverage: if total == 0 { 0.0 } else { scores.count() as f64 / total as f64 },
+            unscored_base: Column::unscored(&column.base, task.paired()),
+            unscored_new: Column::unscored(&column.new, task.paired()),
+            not_finite: column.not_finite,
+            too_large: column.too_large,
+            base: means.map(|(base, ..)| base),
+            new: means.map(|(_, new, _)| new),
+            difference: means.map(|(.., difference)| difference),
+            interval: scores.interval(),
+            worse: scores.worse,
+            better: scores.better,
+            clusters: scores.cluster_count(),
+            test: TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None },
+            smallest_visible: None,
+            gate: None,
+            flips: column.flips(),
+            error_tags: if measure.sub_score.is_none() { column.tags.drift() } else { Vec::new() },
+            slices,
+        };
+        let test = tests.add(scores.test(seed_of(&self.name()), permutations));
+        ExaminedMetric { metric, scores, test, slice_tests }
+    }
+
+    /// The slices that have scores, with their tests.
+    fn examine_slices(
+        &self,
+        default_permutations: u32,
+        tests: &mut Tests,
+    ) -> (Vec<SliceDrift>, Vec<PendingTest>) {
+        let (mut slices, mut slice_tests) = (Vec::new(), Vec::new());
+        for ((by, names), members) in self.slicing.slices().zip(&self.task.slices) {
             let mut members = members.clone();
             members.sort_unstable();
             for group in members.chunk_by(|(one, _), (two, _)| one == two) {
                 let Some((slice, _)) = group.first() else { continue };
-                let mut part = PairedScores::new(grouping.is_clustered(), *scale);
                 let numbers = group.iter().map(|(_, number)| *number as usize);
-                numbers.filter(|number| task.is_paired(*number)).for_each(|number| add(&mut part, number));
-                let (Some((base, new, _)), Some(key)) = (part.means(), names.get(*slice as usize)) else {
+                let scores = self.scores(numbers.filter(|number| self.task.is_paired(*number)));
+                let (Some((base, new, _)), Some(key)) = (scores.means(), names.get(*slice as usize)) else {
                     continue;
                 };
-                slice_tests.push(tests.add(part.test(seed_of(&[&name[..], &[by, key]].concat()), usual)));
+                let seed = seed_of(&[&self.name()[..], &[by, key]].concat());
+                slice_tests.push(tests.add(scores.test(seed, default_permutations)));
                 slices.push(SliceDrift {
                     by: by.to_owned(),
                     key: key.clone(),
-                    n: part.count(),
+                    n: scores.count(),
                     base,
                     new,
-                    worse: part.worse,
-                    better: part.better,
+                    worse: scores.worse,
+                    better: scores.better,
                     p_value: 1.0,
                     q_value: 1.0,
                 });
             }
         }
+        (slices, slice_tests)
     }
-    let total = task.counts().total;
-    let means = scores.means();
-    let metric = MetricComparison {
-        task_id: task.task_id.clone(),
-        metric_id: measure.metric_id.clone(),
-        sub_score: measure.sub_score.clone(),
-        scorer_versions: Default::default(),
-        higher_is_better: measure.higher_is_better,
-        n: scores.count(),
-        // Counts of samples stay far below 2^53.
-        coverage: if total == 0 { 0.0 } else { scores.count() as f64 / total as f64 },
-        unscored_base: Column::unscored(&column.base, task.paired()),
-        unscored_new: Column::unscored(&column.new, task.paired()),
-        not_finite: column.not_finite,
-        too_large: column.too_large,
-        base: means.map(|(base, ..)| base),
-        new: means.map(|(_, new, _)| new),
-        difference: means.map(|(.., difference)| difference),
-        interval: scores.interval(),
-        worse: scores.worse,
-        better: scores.better,
-        clusters: scores.cluster_count(),
-        test: TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None },
-        smallest_visible: None,
-        gate: None,
-        flips: column.flips(),
-        error_tags: if measure.sub_score.is_none() { column.tags.drift() } else { Vec::new() },
-        slices,
-    };
-    let test = tests.add(scores.test(seed, permutations));
-    ExaminedMetric { metric, scores, test, slice_tests }
+
+    /// The scores of those of the samples that are scored in both runs.
+    fn scores(&self, numbers: impl Iterator<Item = usize>) -> PairedScores {
+        let mut scores = PairedScores::new(self.slicing.is_clustered(), self.planned.scale);
+        for number in numbers {
+            if let (Some(base), Some(new)) = (self.column.base.score(number), self.column.new.score(number)) {
+                let cluster = self.task.clusters.get(number).copied().unwrap_or_default();
+                scores.add(&self.planned.measure, base, new, cluster);
+            }
+        }
+        scores
+    }
+
+    /// Task, metric and sub-score.
+    fn name(&self) -> [&str; 3] {
+        let measure = &self.planned.measure;
+        let sub_score = measure.sub_score.as_deref().unwrap_or_default();
+        [self.task.task_id.as_str(), &measure.metric_id, sub_score]
+    }
 }
 
 /// Signs differ from metric to metric, and are the same each time.

@@ -1,4 +1,4 @@
-//! What a page of several runs compares.
+//! Comparisons of several runs with the first of them, as a page shows them.
 
 use crate::{CompareError, CompareOptions, Comparison, ComparisonWarning, compare};
 use gage_figures::RecordedRun;

@@ -1,4 +1,8 @@
 //! The binomial distribution: its probabilities, its tail, and the tail while trials are added.
+//!
+//! `statrs` gives the gamma and beta functions. Its distribution computes a tail anew for each number of trials, in time that
+//! grows with that number; here sums over all outcomes reuse the terms. Figures of `summary.json` do not come from here, so the last
+//! bit may differ between platforms.
 
 use statrs::function::gamma::ln_gamma;
 

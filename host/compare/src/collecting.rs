@@ -1,6 +1,7 @@
-//! Reads the samples of both runs, one record at a time.
+//! Reading of the samples of both runs, one record at a time.
 
-use super::pairing::{Measure, PairedTask};
+use super::measure::Measure;
+use super::pairing::PairedTask;
 use super::plan::TaskPlan;
 use super::reading::{ContentBy, SampleReader};
 use gage_figures::RecordedRun;
@@ -12,7 +13,7 @@ pub(super) fn read(
     base: &RecordedRun,
     new: &RecordedRun,
     plans: &[TaskPlan<'_>],
-    most_flips: usize,
+    max_flips: usize,
 ) -> Result<Vec<(PairedTask, Slicing)>, FiguresError> {
     let content = match base.has_row_digests() && new.has_row_digests() {
         true => ContentBy::Row,
@@ -21,9 +22,9 @@ pub(super) fn read(
     let mut tasks: Vec<(PairedTask, Slicing)> = plans
         .iter()
         .map(|plan| {
-            let grouping = Slicing::new(&description(new, plan.task_id));
+            let slicing = Slicing::new(&description(new, plan.task_id));
             let measures = plan.measures.iter().map(|planned| planned.measure.clone()).collect();
-            (PairedTask::new(plan.task_id, measures, grouping.paths(), most_flips), grouping)
+            (PairedTask::new(plan.task_id, measures, slicing.paths(), max_flips), slicing)
         })
         .collect();
     let measures: Vec<Vec<Measure>> = tasks.iter().map(|(task, _)| task.measures.clone()).collect();
@@ -54,18 +55,18 @@ pub(super) fn read(
     for record in new.records()? {
         let record = record?;
         let Some(place) = place_of(&record.task_id) else { continue };
-        if let (Some(reader), Some((task, grouping))) = (reading.get_mut(place), tasks.get_mut(place)) {
+        if let (Some(reader), Some((task, slicing))) = (reading.get_mut(place), tasks.get_mut(place)) {
             if let Some(sample) = reader.add(&record) {
-                task.add_new(&sample, grouping.place().cluster, &grouping.place().slices);
+                task.add_new(&sample, slicing.membership().cluster, &slicing.membership().slices);
             }
-            if grouping.is_next(&record) {
-                grouping.begin(&record);
+            if slicing.is_next(&record) {
+                slicing.begin(&record);
             }
         }
     }
-    for (reader, (task, grouping)) in reading.iter_mut().zip(&mut tasks) {
+    for (reader, (task, slicing)) in reading.iter_mut().zip(&mut tasks) {
         if let Some(sample) = reader.finish() {
-            task.add_new(&sample, grouping.place().cluster, &grouping.place().slices);
+            task.add_new(&sample, slicing.membership().cluster, &slicing.membership().slices);
         }
         task.expect(base.planned(&task.task_id).max(new.planned(&task.task_id)));
     }

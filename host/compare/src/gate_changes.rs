@@ -1,24 +1,11 @@
 //! What the suite of the baseline asked for, and that of the new run does not ask for any more: a gate that is not asked
 //! cannot fail, and nobody would miss it.
 
+use super::format::{number, percent, shortened};
 use super::plan::gate_of;
-use super::reason::{number, percent, shortened};
+use super::result::GateChange;
 use gage_config::GateSpec;
 use gage_figures::RecordedRun;
-use serde::Serialize;
-
-/// A gate that the suite of the baseline has, and that of the new run has no more, or a looser one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct GateChange {
-    /// The task.
-    pub task_id: String,
-    /// The metric.
-    pub metric_id: String,
-    /// Whether nothing is asked of the metric any more.
-    pub is_lost: bool,
-    /// What changed, in words.
-    pub what: String,
-}
 
 /// What became of the gate `before`, of the suite of the baseline, in the gate `now`, and where that has nothing to
 /// judge since one of the runs lacks the metric.

@@ -1,5 +1,6 @@
-//! The answer for every gated metric.
+//! Verdicts: the answer for every gated metric, and why there is none.
 
+use super::format;
 use super::holm::holm;
 use super::identity::Difference;
 use super::paired_scores::PairedScores;
@@ -18,6 +19,9 @@ pub(super) struct GateDecision {
     pub(super) limits: Option<Limits>,
 }
 
+/// A reason why nothing can be said of any metric, with the verdict that all of them get.
+type Refusal = (Verdict, String);
+
 /// Why nothing can be said of any metric.
 pub(super) fn refusal(
     base: &RecordedRun,
@@ -25,71 +29,95 @@ pub(super) fn refusal(
     plan: &ComparePlan<'_>,
     tasks: &[TaskPairing],
     differences: &[Difference],
-) -> Option<(Verdict, String)> {
-    for (name, source) in [("baseline", base), ("new run", new)] {
-        if let Some(edited) = source.edited() {
-            let reason = format!(
-                "{}; restore it from a copy, and see what `gage-host verify` says",
-                edited.of(&format!("the {name} '{}'", source.run_id()))
-            );
-            return Some((Verdict::Mismatch, reason));
-        }
-    }
-    if plan.tasks.is_empty() {
-        let list = |source: &RecordedRun| match source.task_ids() {
-            ids if ids.is_empty() => "none".to_owned(),
-            ids => ids.join(", "),
-        };
-        let (before, now) = (list(base), list(new));
-        let reason = format!(
-            "the runs are of different suites: no task is in both; the baseline has: {before}; the new run has: {now}"
-        );
-        return Some((Verdict::Mismatch, reason));
-    }
+) -> Option<Refusal> {
+    let runs = [("baseline", base), ("new run", new)];
+    let of_runs = |reason: fn(&str, &RecordedRun) -> Option<Refusal>| {
+        runs.into_iter().find_map(|(name, source)| reason(name, source))
+    };
+    of_runs(edited)
+        .or_else(|| plan.tasks.is_empty().then(|| no_common_task(base, new)))
+        .or_else(|| not_allowed(differences))
+        .or_else(|| of_runs(not_ended))
+        .or_else(|| of_runs(of_unknown_length))
+        // What a run has is known when it has ended.
+        .or_else(|| missing_metrics(plan))
+        .or_else(|| no_common_sample(tasks))
+}
+
+fn edited(name: &str, source: &RecordedRun) -> Option<Refusal> {
+    let edited = source.edited()?;
+    let reason = format!(
+        "{}; restore it from a copy, and see what `gage-host verify` says",
+        edited.of(&format!("the {name} '{}'", source.run_id()))
+    );
+    Some((Verdict::Mismatch, reason))
+}
+
+fn no_common_task(base: &RecordedRun, new: &RecordedRun) -> Refusal {
+    let list = |source: &RecordedRun| match source.task_ids() {
+        ids if ids.is_empty() => "none".to_owned(),
+        ids => ids.join(", "),
+    };
+    let (before, now) = (list(base), list(new));
+    let reason = format!(
+        "the runs are of different suites: no task is in both; the baseline has: {before}; the new run has: {now}"
+    );
+    (Verdict::Mismatch, reason)
+}
+
+fn not_allowed(differences: &[Difference]) -> Option<Refusal> {
     let refused: Vec<&Difference> = differences.iter().filter(|difference| !difference.allowed).collect();
-    if let Some(first) = refused.first() {
-        let mut parts: Vec<&str> = refused.iter().map(|difference| difference.part.name()).collect();
-        parts.dedup();
-        let reason = format!(
-            "more than the model differs ({}): {}{}; make a new baseline, or say that it is meant with --allow {}",
-            parts.join(", "),
-            reason::shortened(&reason::with_short_digests(&first.what)),
-            if refused.len() > 1 { format!(", and {} more", refused.len() - 1) } else { String::new() },
-            parts.join(" --allow ")
-        );
-        return Some((Verdict::Mismatch, reason));
+    let first = refused.first()?;
+    let mut parts: Vec<&str> = refused.iter().map(|difference| difference.part.name()).collect();
+    parts.dedup();
+    let reason = format!(
+        "more than the model differs ({}): {}{}; make a new baseline, or say that it is meant with --allow {}",
+        parts.join(", "),
+        format::shortened(&format::with_short_digests(&first.what)),
+        if refused.len() > 1 { format!(", and {} more", refused.len() - 1) } else { String::new() },
+        parts.join(" --allow ")
+    );
+    Some((Verdict::Mismatch, reason))
+}
+
+fn not_ended(name: &str, source: &RecordedRun) -> Option<Refusal> {
+    if source.has_ended() {
+        return None;
     }
-    for (name, source) in [("baseline", base), ("new run", new)] {
-        if !source.has_ended() {
-            let id = source.run_id();
-            let status = match source.manifest().status.name() {
-                "running" => "still going on, or was killed",
-                status => status,
-            };
-            let reason =
-                format!("the {name} '{id}' is {status}: finish it with `run --run-id {id} --resume` first");
-            return Some((Verdict::Incomplete, reason));
-        }
+    let id = source.run_id();
+    let status = match source.manifest().status.name() {
+        "running" => "still going on, or was killed",
+        status => status,
+    };
+    let reason = format!("the {name} '{id}' is {status}: finish it with `run --run-id {id} --resume` first");
+    Some((Verdict::Incomplete, reason))
+}
+
+fn of_unknown_length(name: &str, source: &RecordedRun) -> Option<Refusal> {
+    if !source.is_of_unknown_length() {
+        return None;
     }
-    for (name, source) in [("baseline", base), ("new run", new)] {
-        if source.is_of_unknown_length() {
-            let (id, why) = (source.run_id(), source.manifest().ended_by.as_deref().unwrap_or("cut off"));
-            let reason = format!(
-                "the {name} '{id}' ended early ({}), and nobody knows of how many samples: finish it with `run --run-id {id} \
-                 --resume` first",
-                reason::shortened(why)
-            );
-            return Some((Verdict::Incomplete, reason));
-        }
+    let (id, why) = (source.run_id(), source.manifest().ended_by.as_deref().unwrap_or("cut off"));
+    let reason = format!(
+        "the {name} '{id}' ended early ({}), and nobody knows of how many samples: finish it with `run --run-id {id} \
+         --resume` first",
+        format::shortened(why)
+    );
+    Some((Verdict::Incomplete, reason))
+}
+
+fn missing_metrics(plan: &ComparePlan<'_>) -> Option<Refusal> {
+    if plan.missing.is_empty() {
+        return None;
     }
-    // What a run has is known when it has ended.
-    if !plan.missing.is_empty() {
-        let reason = format!(
-            "only one of the runs has {}, which the gate asks about; make a new baseline",
-            plan.missing.join(", ")
-        );
-        return Some((Verdict::Mismatch, reason));
-    }
+    let reason = format!(
+        "only one of the runs has {}, which the gate asks about; make a new baseline",
+        plan.missing.join(", ")
+    );
+    Some((Verdict::Mismatch, reason))
+}
+
+fn no_common_sample(tasks: &[TaskPairing]) -> Option<Refusal> {
     let sum = |part: fn(&TaskPairing) -> u64| tasks.iter().map(part).sum::<u64>();
     if sum(|task| task.total) == 0 {
         return Some((Verdict::Incomplete, "neither run has a sample".to_owned()));
@@ -102,11 +130,7 @@ pub(super) fn refusal(
 }
 
 /// Gives every gated metric its answer, and all the loss that could have been seen.
-pub(super) fn judge(
-    metrics: &mut [MetricComparison],
-    judged: &[GateDecision],
-    refusal: Option<&(Verdict, String)>,
-) {
+pub(super) fn judge(metrics: &mut [MetricComparison], judged: &[GateDecision], refusal: Option<&Refusal>) {
     let gated = || metrics.iter().zip(judged).filter_map(|(metric, judged)| Some((metric, judged.limits?)));
     let tests: Vec<(f64, f64)> = gated().map(|(metric, limits)| (metric.test.worse, limits.alpha)).collect();
     let count = tests.len().max(1) as f64;

@@ -1,4 +1,4 @@
-//! Many tests at once.
+//! Corrections for many tests: Holm's procedure for gates, Benjamini and Hochberg's for slices.
 
 /// For each of several tests, each with a level of its own, how far its p-value is from being called: at
 /// most 1 where it is called. The chance that any of those without an effect is called is at most the

@@ -13,11 +13,14 @@ mod analysis;
 mod baseline_comparisons;
 mod binomial;
 mod collecting;
+mod error;
+mod format;
 mod gate_changes;
 mod gating;
 mod holm;
 mod identity;
 mod mcnemar;
+mod measure;
 mod minimum_detectable_effect;
 mod naming;
 mod noninferiority;
@@ -38,21 +41,19 @@ mod warnings;
 
 pub use analysis::{CompareOptions, compare};
 pub use baseline_comparisons::comparisons_with_first;
-pub use gate_changes::GateChange;
+pub use error::CompareError;
 pub use identity::{Difference, IdentityPart};
 pub use minimum_detectable_effect::smallest_visible_loss;
 pub use naming::run_label;
-pub use plan::CompareError;
 pub use reading::ContentBy;
 pub use render::{github_annotations, junit_xml, markdown, render_comparison};
 pub use result::{
-    ComparedRun, Comparison, Flip, GateNote, MetricComparison, NotCompared, Overall, SliceDrift, TagDrift,
-    TaskPairing, TestNote,
+    ComparedRun, Comparison, ComparisonWarning, Flip, GateChange, GateNote, MetricComparison, NotCompared,
+    Overall, SliceDrift, TagDrift, TaskPairing, TestNote,
 };
 pub use sign_flip::{SignFlipResult, SignFlipTest, sign_flip_tests};
 pub use unscored::Unscored;
 pub use verdict::Verdict;
-pub use warnings::ComparisonWarning;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Tests of paired scores that are 0 or 1.
+//! McNemar's test and the test of the margin, for paired scores that are 0 or 1.
 //!
 //! Of n samples `worse` were right in the baseline alone and `better` in the new run alone. The others
 //! say nothing of a change.

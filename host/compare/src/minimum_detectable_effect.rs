@@ -1,4 +1,4 @@
-//! What a run of so many samples will be able to show, before there is one.
+//! Minimum detectable effect: the smallest loss that a run of some size can show, before there is a run.
 
 use super::gating::DEFAULT_ALPHA;
 use super::mcnemar;

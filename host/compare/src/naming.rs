@@ -1,4 +1,4 @@
-//! What runs are called where several have one id, as copies have: by their folders.
+//! Labels of runs that share an id, as copies do: they are named by their folders.
 
 use gage_figures::RecordedRun;
 use std::path::{Component, Path, PathBuf};

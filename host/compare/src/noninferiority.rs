@@ -1,4 +1,4 @@
-//! What can be ruled out of the mean of differences that are not only −1, 0 and 1.
+//! Non-inferiority test: which losses of a mean can be ruled out, for scores that are not only 0 and 1.
 
 use super::binomial::crossing;
 use super::sign_flip::MAX_EXACT_UNITS;

@@ -1,7 +1,7 @@
-//! The scores of samples that were scored in both runs, and what can be said of their differences.
+//! Paired scores: those of samples that were scored in both runs, with their tests and intervals.
 
+use super::measure::Measure;
 use super::noninferiority::ScoreUnits;
-use super::pairing::Measure;
 use super::result::TestNote;
 use super::sample_size::{self, ChangeRates, SampleSizeQuestion};
 use super::{mcnemar, sign_flip::SignFlipTest};

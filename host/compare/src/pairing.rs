@@ -1,29 +1,12 @@
 //! Finds the partners: samples of two runs with the same task, id and content. Keeps eighteen bytes a
 //! metric and some fifty bytes besides for a pair, however large the samples are.
 
+use super::measure::Measure;
 use super::reading::ReadSample;
 use super::result::{Flip, TaskPairing};
 use super::tags::TagCounts;
 use super::unscored::Unscored;
 use std::collections::{BTreeMap, HashMap};
-
-/// Which of a record's numbers is compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Measure {
-    pub(super) metric_id: String,
-    /// A further figure; none for what the metric is about.
-    pub(super) sub_score: Option<String>,
-    /// Whether `pass` counts rather than the primary score.
-    pub(super) is_pass: bool,
-    pub(super) higher_is_better: bool,
-}
-
-impl Measure {
-    /// How much better the new score is.
-    pub(super) fn gain(&self, base: f64, new: f64) -> f64 {
-        if self.higher_is_better { new - base } else { base - new }
-    }
-}
 
 /// The numbers of one run under one measure, by the numbers of the samples.
 #[derive(Debug, Default)]
@@ -85,12 +68,12 @@ pub(super) struct PairedTask {
     numbers: HashMap<u64, u32>,
     /// What a sample was made from, and what became of it.
     rows: Vec<(u64, PairState)>,
-    most_flips: usize,
+    max_flips: usize,
     not_reached: u64,
 }
 
 impl PairedTask {
-    pub(super) fn new(task_id: &str, measures: Vec<Measure>, paths: usize, most_flips: usize) -> PairedTask {
+    pub(super) fn new(task_id: &str, measures: Vec<Measure>, paths: usize, max_flips: usize) -> PairedTask {
         PairedTask {
             task_id: task_id.to_owned(),
             columns: measures.iter().map(|_| Column::default()).collect(),
@@ -99,7 +82,7 @@ impl PairedTask {
             slices: vec![Vec::new(); paths],
             numbers: HashMap::new(),
             rows: Vec::new(),
-            most_flips,
+            max_flips,
             not_reached: 0,
         }
     }
@@ -197,11 +180,11 @@ impl PairedTask {
             }
             column.tags.add_worse(&value.tags);
             let place = column.flips.partition_point(|(_, other, _)| *other <= gain);
-            if place < self.most_flips {
+            if place < self.max_flips {
                 let flip =
                     Flip { sample_id: sample.sample_id.clone(), base, new, error_tags: value.tags.clone() };
                 column.flips.insert(place, (number, gain, flip));
-                column.flips.truncate(self.most_flips);
+                column.flips.truncate(self.max_flips);
             }
         }
     }

@@ -1,11 +1,9 @@
-//! How many random permutations a gate needs.
+//! Number of random permutations that a gate needs.
 
-use super::pairing::Measure;
-use super::plan::CompareError;
-use super::reason;
-
-/// Most permutations of one test: some seconds for ten thousand samples.
-pub(super) const MAX_PERMUTATIONS: u32 = 1_000_000;
+use super::error::CompareError;
+use super::format;
+use super::measure::Measure;
+use super::sign_flip::MAX_PERMUTATIONS;
 
 /// So much finer than the level of a test its p-value is.
 const FINER: f64 = 10.0;
@@ -14,7 +12,7 @@ const FINER: f64 = 10.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Permutations {
     /// Of a test that no gate rests on.
-    pub(super) usual: u32,
+    pub(super) default: u32,
     /// How many measures are gated.
     pub(super) gated: usize,
 }
@@ -26,7 +24,7 @@ impl Permutations {
     pub(super) fn of(self, alpha: Option<f64>) -> u32 {
         // Cast: from numbers that are too large it gives the largest.
         let needed = alpha.map_or(0, |alpha| (FINER / self.strictest(alpha)).ceil() as u32);
-        needed.max(self.usual)
+        needed.max(self.default)
     }
 
     fn strictest(self, alpha: f64) -> f64 {
@@ -41,13 +39,13 @@ impl Permutations {
                 Some(sub_score) => format!("{} · {sub_score}", measure.metric_id),
                 None => measure.metric_id.clone(),
             },
-            alpha: reason::number(alpha),
+            alpha: format::number(alpha),
             gated: if self.gated == 1 {
                 "1 gated metric".to_owned()
             } else {
                 format!("{} gated metrics", self.gated)
             },
-            least: reason::number(least * self.gated.max(1) as f64),
+            least: format::number(least * self.gated.max(1) as f64),
             fewer: if self.gated > 1 { ", or gate fewer metrics" } else { "" },
         }
     }

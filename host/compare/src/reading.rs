@@ -1,6 +1,6 @@
-//! Records become samples: the repeats of one are averaged before it counts.
+//! Records become samples: the repeats of one sample are averaged before it counts.
 
-use super::pairing::Measure;
+use super::measure::Measure;
 use super::unscored::Unscored;
 use gage_core::{Outcome, ScoreCard, canonical_json};
 use gage_figures::CompensatedSum;

@@ -10,6 +10,7 @@ pub use junit::junit_xml;
 pub use markdown::markdown;
 pub use terminal::render_comparison;
 
+use super::format;
 use super::reason;
 use super::result::{Comparison, MetricComparison, SliceDrift, TagDrift};
 use super::verdict::Verdict;
@@ -31,7 +32,7 @@ impl Comparison {
             return format!("{} compared; no gate was asked for", metrics(self.metrics.len()));
         };
         if let Some(refusal) = &self.refusal {
-            return format!("{verdict}: {}", reason::sentence(refusal));
+            return format!("{verdict}: {}", format::sentence(refusal));
         }
         let of_verdict: Vec<String> = gated()
             .filter(|metric| metric.gate.as_ref().is_some_and(|gate| gate.verdict == verdict))
@@ -64,14 +65,14 @@ impl Comparison {
 }
 
 fn metrics(number: usize) -> String {
-    reason::counted(number as u64, "metric")
+    format::counted(number as u64, "metric")
 }
 
 /// `exact_match of arithmetic`.
 fn name_of(metric: &MetricComparison) -> String {
     let sub_score = metric.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
     let name = format!("{}{sub_score} of {}", metric.metric_id, metric.task_id);
-    reason::shortened(&name)
+    format::shortened(&name)
 }
 
 /// A score or a mean: four decimals, or more digits where it is large.
@@ -103,12 +104,12 @@ fn change_of(metric: &MetricComparison) -> String {
 
 /// `40 of 1,000 worse, 2 better; coverage 100 %`.
 fn counts_of(metric: &MetricComparison) -> String {
-    let (worse, better) = (reason::count(metric.worse), reason::count(metric.better));
+    let (worse, better) = (format::count(metric.worse), format::count(metric.better));
     let clusters = metric
         .clusters
-        .map(|clusters| format!(" in {}", reason::counted(clusters, "cluster")))
+        .map(|clusters| format!(" in {}", format::counted(clusters, "cluster")))
         .unwrap_or_default();
-    let coverage = reason::percent(metric.coverage);
+    let coverage = format::percent(metric.coverage);
     // A gate that is incomplete says it itself, and this line says it of the others.
     let is_said = metric.gate.as_ref().is_some_and(|gate| gate.verdict == Verdict::Incomplete);
     let unscored: String = match is_said {
@@ -117,7 +118,7 @@ fn counts_of(metric: &MetricComparison) -> String {
     };
     format!(
         "{worse} worse, {better} better of {}{clusters}; coverage {coverage}{unscored}",
-        reason::count(metric.n)
+        format::count(metric.n)
     )
 }
 
@@ -141,22 +142,22 @@ fn first_few(mut lines: impl Iterator<Item = String>, what: &str) -> Vec<String>
 }
 
 fn slice_line(slice: &SliceDrift) -> String {
-    let name = reason::shortened(&format!("{}={}", slice.by, slice.key));
+    let name = format::shortened(&format!("{}={}", slice.by, slice.key));
     format!(
         "{name}: {} → {} over {} (q = {})",
         score(slice.base),
         score(slice.new),
-        reason::count(slice.n),
-        reason::number((slice.q_value * 1e4).ceil() / 1e4)
+        format::count(slice.n),
+        format::number((slice.q_value * 1e4).ceil() / 1e4)
     )
 }
 
 fn tag_line(tag: &TagDrift) -> String {
-    let name = reason::shortened(&tag.tag);
-    let (base, new) = (reason::count(tag.base), reason::count(tag.new));
+    let name = format::shortened(&tag.tag);
+    let (base, new) = (format::count(tag.base), format::count(tag.new));
     let worse = match tag.worse {
         0 => String::new(),
-        worse => format!(", {} of those that became worse", reason::count(worse)),
+        worse => format!(", {} of those that became worse", format::count(worse)),
     };
     format!("{name}: {base} → {new}{worse}")
 }

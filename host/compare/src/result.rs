@@ -1,10 +1,8 @@
-//! A comparison, as it is written and drawn.
+//! Result of a comparison, as it is written as JSON and rendered.
 
-use super::gate_changes::GateChange;
 use super::identity::Difference;
 use super::unscored::Unscored;
 use super::verdict::Verdict;
-use super::warnings::ComparisonWarning;
 use gage_figures::Interval;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -267,4 +265,35 @@ pub struct Overall {
     pub difference: f64,
     /// Its 95 % confidence interval; samples of one cluster of a task count together.
     pub interval: Option<Interval>,
+}
+
+/// A gate that the suite of the baseline has, and that of the new run has no more, or a looser one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GateChange {
+    /// The task.
+    pub task_id: String,
+    /// The metric.
+    pub metric_id: String,
+    /// Whether nothing is asked of the metric any more.
+    pub is_lost: bool,
+    /// What changed, in words.
+    pub what: String,
+}
+
+/// Something about the samples or the gate of a task that makes an answer say less than it seems to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ComparisonWarning {
+    /// The task; absent where it is about the whole comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What it is, in words.
+    pub what: String,
+}
+
+impl Comparison {
+    /// All that is warned of, in words: gates that are lost, and what [`Comparison::warnings`] holds.
+    pub fn warned(&self) -> impl Iterator<Item = &str> {
+        let gates = self.gate_changes.iter().map(|change| change.what.as_str());
+        gates.chain(self.warnings.iter().map(|warning| warning.what.as_str()))
+    }
 }

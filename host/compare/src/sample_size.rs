@@ -1,4 +1,4 @@
-//! How many samples with scores of 0 and 1 tell whether a difference is a loss, or less than the margin.
+//! Sample size: how many samples with scores of 0 and 1 show whether a difference is a loss, or less than the margin.
 //!
 //! The power of both exact tests is summed over their outcomes, since the normal approximation promises too
 //! much of few samples that change.

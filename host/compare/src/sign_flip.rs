@@ -9,6 +9,9 @@ use gage_figures::random::mix;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Most permutations of one test: some seconds for ten thousand samples.
+pub(super) const MAX_PERMUTATIONS: u32 = 1_000_000;
+
 /// Up to so many differences other than zero all signs are tried: 2^28 sums, as pairs of 2^14.
 pub(super) const MAX_EXACT_UNITS: usize = 28;
 

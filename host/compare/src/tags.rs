@@ -1,4 +1,4 @@
-//! How often each reason for a low score was given.
+//! Counts of the reasons for low scores, in both runs.
 
 use super::result::TagDrift;
 use std::collections::HashMap;

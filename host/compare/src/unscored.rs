@@ -1,4 +1,4 @@
-//! Why a sample has no score to compare.
+//! Reasons why a sample has no score to compare.
 
 use gage_core::Outcome;
 use serde::{Serialize, Serializer};

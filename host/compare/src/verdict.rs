@@ -1,4 +1,4 @@
-//! What a comparison comes to.
+//! Verdicts of a comparison.
 
 use serde::{Deserialize, Serialize};
 

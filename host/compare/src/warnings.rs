@@ -1,37 +1,18 @@
-//! What is no reason against an answer, and what whoever reads it should know.
+//! Warnings beside an answer: what makes it say less than it seems to.
 
+use super::format::{number, shortened};
 use super::gating::GateDecision;
 use super::plan::ComparePlan;
-use super::reason::{number, shortened};
-use super::result::{Comparison, MetricComparison};
+use super::result::{ComparisonWarning, MetricComparison};
 use gage_figures::RecordedRun;
 use gage_figures::Slicing;
-use serde::Serialize;
-
-/// Something about the samples or the gate of a task that makes an answer say less than it seems to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ComparisonWarning {
-    /// The task; absent where it is about the whole comparison.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<String>,
-    /// What it is, in words.
-    pub what: String,
-}
-
-impl Comparison {
-    /// All that is warned of, in words: gates that are lost, and what [`Comparison::warnings`] holds.
-    pub fn warned(&self) -> impl Iterator<Item = &str> {
-        let gates = self.gate_changes.iter().map(|change| change.what.as_str());
-        gates.chain(self.warnings.iter().map(|warning| warning.what.as_str()))
-    }
-}
 
 /// Whether samples that depend on each other are counted as if they did not, in a task of both runs.
 pub(super) fn of_clusters(
     base: &RecordedRun,
     new: &RecordedRun,
     task_id: &str,
-    grouping: &Slicing,
+    slicing: &Slicing,
 ) -> Option<ComparisonWarning> {
     let path_of = |source: &RecordedRun| {
         let task = source.config()?.tasks.iter().find(|task| task.task_id == task_id)?;
@@ -39,7 +20,7 @@ pub(super) fn of_clusters(
     };
     let name = shortened(task_id);
     let alone = "tests and intervals take each sample for independent of the others, so that chance may look like a change";
-    let unfound = grouping.unfound_paths().into_iter().find(|unfound| unfound.key == "cluster_by");
+    let unfound = slicing.unfound_paths().into_iter().find(|unfound| unfound.key == "cluster_by");
     let what = match (path_of(base), path_of(new)) {
         // Of a run whose suite cannot be read that is said.
         (Some(before), None) if new.config().is_some() => {

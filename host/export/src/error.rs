@@ -1,4 +1,4 @@
-//! Why a run was not exported.
+//! Errors of an export.
 
 use gage_figures::FiguresError;
 use gage_record::RecordError;

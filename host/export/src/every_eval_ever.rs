@@ -2,7 +2,7 @@
 //! `data/COLLECTION/DEVELOPER/MODEL/`.
 
 use super::files::{Files, file_part, sha256};
-use super::run::{Model, Run};
+use super::run::{ExportedRun, Model};
 use super::{ExportError, ExportReport, text};
 use gage_core::{MetricResult, Object};
 use gage_figures::{Aggregation, MetricFigure, TaskSummary};
@@ -78,7 +78,7 @@ struct TaskRecord {
 }
 
 pub(super) fn write(
-    run: &Run<'_>,
+    run: &ExportedRun<'_>,
     publisher: &Publisher,
     folder: &Path,
     files: &mut Files,
@@ -139,7 +139,7 @@ pub(super) fn write(
 }
 
 impl TaskRecord {
-    fn new(run: &Run<'_>, task: &TaskSummary, publisher: &Publisher) -> TaskRecord {
+    fn new(run: &ExportedRun<'_>, task: &TaskSummary, publisher: &Publisher) -> TaskRecord {
         let model = run.model(&task.task_id);
         let developer = publisher.developer.clone();
         let of_name = || model.name.split_once('/').map(|(developer, _)| developer.to_owned());
@@ -233,7 +233,7 @@ impl TaskRecord {
         lines
     }
 
-    fn aggregate(&self, run: &Run<'_>, task: &TaskSummary, publisher: &Publisher) -> Value {
+    fn aggregate(&self, run: &ExportedRun<'_>, task: &TaskSummary, publisher: &Publisher) -> Value {
         let manifest = run.manifest();
         let model = run.model(&task.task_id);
         let figures = run.figures(&task.task_id);
@@ -257,7 +257,7 @@ impl TaskRecord {
         })
     }
 
-    fn result(&self, run: &Run<'_>, task: &TaskSummary, figure: &MetricFigure, value: f64) -> Value {
+    fn result(&self, run: &ExportedRun<'_>, task: &TaskSummary, figure: &MetricFigure, value: f64) -> Value {
         let mut metric = json!({
             "metric_id": figure.metric_id,
             "metric_name": figure.metric_id,
@@ -446,7 +446,7 @@ fn model_part(model_id: &str) -> String {
 }
 
 /// A UUID of version 4 that is the same for the same task of the same run.
-fn uuid_of(run: &Run<'_>, task: &TaskSummary) -> String {
+fn uuid_of(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
     let identity = json!([run.id(), run.manifest().created_at, task.task_id]);
     let digits: Vec<char> = sha256(&identity.to_string()).chars().collect();
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default().iter().collect::<String>();

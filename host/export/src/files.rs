@@ -1,4 +1,4 @@
-//! The files of an export: written beside their places, and put there together when all are whole.
+//! Files of an export: written beside their places, and put there together when all are whole.
 
 use super::ExportError;
 use serde::Serialize;

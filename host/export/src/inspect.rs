@@ -2,7 +2,7 @@
 
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::inspect_messages::{message, tool_call};
-use super::run::Run;
+use super::run::ExportedRun;
 use super::{ExportError, ExportReport, text};
 use gage_core::{MetricResult, Object, Outcome};
 use gage_figures::{MetricFigure, TaskSummary};
@@ -14,7 +14,11 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The version of the format.
 const LOG_VERSION: u64 = 2;
 
-pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<ExportReport, ExportError> {
+pub(super) fn write(
+    run: &ExportedRun<'_>,
+    folder: &Path,
+    files: &mut Files,
+) -> Result<ExportReport, ExportError> {
     let mut exported = ExportReport::default();
     let mut records = run.records()?.peekable();
     for task in run.tasks() {
@@ -47,13 +51,18 @@ fn is_of_another(record: &Result<SampleRecord, ExportError>, task: &TaskSummary)
 }
 
 /// An id of 22 characters that is the same for the same task of the same run.
-fn task_id(run: &Run<'_>, task: &TaskSummary) -> String {
+fn task_id(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
     let identity = json!([run.id(), run.manifest().created_at, task.task_id]);
     sha256(&identity.to_string()).chars().take(22).collect()
 }
 
 /// Everything before the samples, so that readers of the head need not read them.
-fn write_head(run: &Run<'_>, task: &TaskSummary, id: &str, file: &mut ExportFile) -> Result<(), ExportError> {
+fn write_head(
+    run: &ExportedRun<'_>,
+    task: &TaskSummary,
+    id: &str,
+    file: &mut ExportFile,
+) -> Result<(), ExportError> {
     let manifest = run.manifest();
     let (status, reason) = match manifest.status {
         RunStatus::Complete => ("success", None),
@@ -86,7 +95,7 @@ fn write_head(run: &Run<'_>, task: &TaskSummary, id: &str, file: &mut ExportFile
     file.text("\"samples\": [")
 }
 
-fn specification(run: &Run<'_>, task: &TaskSummary, id: &str) -> Value {
+fn specification(run: &ExportedRun<'_>, task: &TaskSummary, id: &str) -> Value {
     let manifest = run.manifest();
     let repeat = run.repeat(&task.task_id);
     let model = run.model(&task.task_id);
@@ -161,7 +170,7 @@ fn generation(task: &TaskSummary) -> Value {
     Value::Object(config)
 }
 
-fn results(run: &Run<'_>, task: &TaskSummary) -> Value {
+fn results(run: &ExportedRun<'_>, task: &TaskSummary) -> Value {
     let scored = task.samples.outcomes.get(&Outcome::Scored).copied().unwrap_or(0);
     let scores: Vec<Value> = run.figures(&task.task_id).iter().map(score_of_all).collect();
     json!({"total_samples": task.samples.total, "completed_samples": scored, "scores": scores})
@@ -197,7 +206,7 @@ fn score_of_all(figure: &MetricFigure) -> Value {
     })
 }
 
-fn statistics(run: &Run<'_>, task: &TaskSummary) -> Value {
+fn statistics(run: &ExportedRun<'_>, task: &TaskSummary) -> Value {
     let manifest = run.manifest();
     let ended = manifest.finished_at.as_deref().map(with_offset).unwrap_or_default();
     let model = run.model(&task.task_id).name;

@@ -24,7 +24,7 @@ pub use every_eval_ever::{Publisher, Relationship};
 
 use files::Files;
 use gage_figures::RecordedRun;
-use run::Run;
+use run::ExportedRun;
 use std::path::PathBuf;
 
 /// A format of others.
@@ -105,7 +105,7 @@ pub struct ExportReport {
 /// When the run has not ended or holds nothing, when a file is there already, and when files cannot be read or written.
 /// Nothing is left behind then.
 pub fn export(source: &RecordedRun, options: &ExportOptions) -> Result<ExportReport, ExportError> {
-    let run = Run::of(source, options.takes_part)?;
+    let run = ExportedRun::of(source, options.takes_part)?;
     let mut files = Files::new(options.replaces);
     let mut exported = match options.format {
         ExportFormat::LmEval => lm_eval::write(&run, &options.path, &mut files)?,

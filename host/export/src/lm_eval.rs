@@ -2,7 +2,7 @@
 //! `samples_TASK_DATE.jsonl`.
 
 use super::files::{ExportFile, Files, file_part, sha256};
-use super::run::{Model, Run};
+use super::run::{ExportedRun, Model};
 use super::{ExportError, ExportReport, text};
 use gage_core::{Object, Outcome};
 use gage_figures::TaskSummary;
@@ -46,7 +46,11 @@ struct SeenTask {
     is_choice: bool,
 }
 
-pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<ExportReport, ExportError> {
+pub(super) fn write(
+    run: &ExportedRun<'_>,
+    folder: &Path,
+    files: &mut Files,
+) -> Result<ExportReport, ExportError> {
     let date = run.date_in_names();
     let mut exported = ExportReport::default();
     let first = run.tasks().first().map(|task| run.model(&task.task_id)).unwrap_or_default();
@@ -185,7 +189,7 @@ fn metric_name(metric_id: &str) -> String {
 
 /// The content of `results_*.json`.
 fn results(
-    run: &Run<'_>,
+    run: &ExportedRun<'_>,
     model: &Model,
     (task_hashes, seen): (Object, HashMap<&str, SeenTask>),
     notes: &mut Vec<String>,
@@ -246,7 +250,7 @@ fn results(
     })
 }
 
-fn task_results(run: &Run<'_>, task: &TaskSummary, without_value: &mut usize) -> Value {
+fn task_results(run: &ExportedRun<'_>, task: &TaskSummary, without_value: &mut usize) -> Value {
     let mut results = json!({
         "name": task.task_id,
         "alias": task.task_id,
@@ -270,7 +274,7 @@ fn task_results(run: &Run<'_>, task: &TaskSummary, without_value: &mut usize) ->
 
 /// What the harness dumps of its `TaskConfig`, as far as it means something here. Like there, what is not known is left
 /// out, and what was sent along belongs to tasks whose answers are written.
-fn task_config(run: &Run<'_>, task: &TaskSummary, SeenTask { shots, is_choice }: SeenTask) -> Value {
+fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_choice }: SeenTask) -> Value {
     let metrics: Vec<Value> = run
         .figures(&task.task_id)
         .iter()
@@ -310,7 +314,7 @@ fn task_config(run: &Run<'_>, task: &TaskSummary, SeenTask { shots, is_choice }:
 }
 
 /// The versions of the scoring, which change whenever a score could.
-fn version(run: &Run<'_>, task: &TaskSummary) -> String {
+fn version(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
     let figures = run.figures(&task.task_id);
     let versions = figures.iter().filter(|figure| !figure.scorer_version.is_empty());
     let versions: Vec<String> =

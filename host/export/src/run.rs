@@ -1,4 +1,4 @@
-//! What the formats want to know of a run besides its samples.
+//! The run that is exported: what the formats need to know of it besides its samples.
 
 use super::ExportError;
 use gage_config::{BackendKind, PipelineConfig, TaskSpec};
@@ -8,7 +8,7 @@ use gage_record::{Manifest, RunStatus, SampleRecord, unix_seconds};
 use serde_json::Value;
 
 /// A run that is exported.
-pub(super) struct Run<'s> {
+pub(super) struct ExportedRun<'s> {
     source: &'s RecordedRun,
     pub(super) summary: &'s Summary,
 }
@@ -26,9 +26,9 @@ pub(super) struct Model {
     pub(super) is_local: bool,
 }
 
-impl<'s> Run<'s> {
+impl<'s> ExportedRun<'s> {
     /// Looks whether a run can be exported.
-    pub(super) fn of(source: &'s RecordedRun, takes_part: bool) -> Result<Run<'s>, ExportError> {
+    pub(super) fn of(source: &'s RecordedRun, takes_part: bool) -> Result<ExportedRun<'s>, ExportError> {
         let manifest = source.manifest();
         let run_id = || manifest.run_id.clone();
         let has_ended = matches!(manifest.status, RunStatus::Complete | RunStatus::Incomplete);
@@ -39,7 +39,7 @@ impl<'s> Run<'s> {
         if summary.samples.reached() == 0 {
             return Err(ExportError::Empty { run_id: run_id() });
         }
-        Ok(Run { source, summary })
+        Ok(ExportedRun { source, summary })
     }
 
     /// The manifest.

@@ -1,7 +1,7 @@
 //! All samples as one Parquet file: columns for what people filter by, and the whole of each sample as JSON.
 
 use super::files::Files;
-use super::run::Run;
+use super::run::ExportedRun;
 use super::{ExportError, ExportReport, text};
 use gage_core::Outcome;
 use gage_record::SampleRecord;
@@ -55,7 +55,11 @@ struct Row<'r> {
     repeat: u64,
 }
 
-pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<ExportReport, ExportError> {
+pub(super) fn write(
+    run: &ExportedRun<'_>,
+    path: &Path,
+    files: &mut Files,
+) -> Result<ExportReport, ExportError> {
     let mut file = files.create(path)?;
     let failed = |error: ParquetError| ExportError::write(path, std::io::Error::other(error));
     let mut columns = columns(run);
@@ -104,7 +108,7 @@ fn write_group<W: Write + Send>(
 }
 
 /// The columns of a run: three for each metric that any of its tasks has.
-fn columns(run: &Run<'_>) -> Vec<Column> {
+fn columns(run: &ExportedRun<'_>) -> Vec<Column> {
     let text = |name: &str, read| Column::new(name, Values::Text(Vec::new()), ReadRow::Text(read));
     let json = |name: &str, read| Column::new(name, Values::Json(Vec::new()), ReadRow::Text(read));
     let whole = |name: &str, read| Column::new(name, Values::Whole(Vec::new()), ReadRow::Whole(read));

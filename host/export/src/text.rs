@@ -1,4 +1,4 @@
-//! What a record says, as the formats of others want it.
+//! Texts of a record, in the form that other formats ask for.
 
 use gage_core::MetricResult;
 use gage_record::SampleRecord;

@@ -1,4 +1,4 @@
-//! Scores that become one value.
+//! Accumulators: scores become one value.
 
 use crate::quantile::quantile;
 use crate::{Aggregation, CompensatedSum};

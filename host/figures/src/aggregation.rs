@@ -1,4 +1,4 @@
-//! The names of the ways in which scores become one figure.
+//! Aggregations: the names of the ways in which scores become one figure.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;

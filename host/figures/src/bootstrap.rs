@@ -1,4 +1,4 @@
-//! How sure a figure is that has no formula: by resampling.
+//! Bootstrap: the uncertainty of a figure that has no formula, by resampling.
 
 use crate::quantile::{between, quantile, rank};
 use crate::random::SplitMix64;

@@ -1,4 +1,4 @@
-//! The standard error of a mean of samples that are not independent.
+//! Clusters: the standard error of a mean of samples that are not independent.
 
 use crate::CompensatedSum;
 use std::collections::BTreeMap;

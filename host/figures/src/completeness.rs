@@ -1,6 +1,5 @@
-//! How far a run came of what it was to do.
+//! Completeness: how far a run came of what it was to do.
 
-use crate::TaskSummary;
 use std::collections::BTreeMap;
 
 /// How far each task came; one that is not named came to its end.
@@ -25,15 +24,6 @@ impl TaskCompleteness {
         match self {
             TaskCompleteness::Of(all) => all.saturating_sub(records),
             TaskCompleteness::Whole | TaskCompleteness::Unknown => 0,
-        }
-    }
-
-    /// What the summary of a run says of a task.
-    pub fn of(task: &TaskSummary) -> TaskCompleteness {
-        match (task.samples.total_is_least, task.samples.not_reached) {
-            (true, _) => TaskCompleteness::Unknown,
-            (false, 0) => TaskCompleteness::Whole,
-            (false, _) => TaskCompleteness::Of(task.samples.total),
         }
     }
 }

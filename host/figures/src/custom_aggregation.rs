@@ -1,10 +1,10 @@
-//! Aggregations that the host does not ship: a component makes figures of the score cards.
+//! Custom aggregations: a component makes figures of the score cards.
 
 use crate::statistics::is_no_spread;
 use gage_core::ScoreCard;
 use serde::{Deserialize, Serialize};
 
-/// Makes figures of score cards that are seen once, in dataset order. One fold is made for every
+/// Makes figures of score cards that are seen once, in dataset order. One aggregator is made for every
 /// metric with [`Aggregation::Custom`](crate::Aggregation::Custom), and one for each of its slices.
 pub trait CustomAggregator {
     /// Adds the next card.
@@ -13,7 +13,7 @@ pub trait CustomAggregator {
     /// Why there can be no figure. Nothing is added after that.
     fn add(&mut self, row: AggregationRow<'_>) -> Result<(), String>;
 
-    /// Whether a card without a primary score counts all the same, since the fold reads something else of it.
+    /// Whether a card without a primary score counts all the same, since the aggregator reads something else of it.
     fn counts_unscored(&self, _card: &ScoreCard) -> bool {
         false
     }
@@ -25,11 +25,11 @@ pub trait CustomAggregator {
     fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String>;
 }
 
-/// Gives the fold of a metric by the ids of its task and of the metric; `None` where there is
+/// Gives the aggregator of a metric by the ids of its task and of the metric; `None` where there is
 /// none, and then the metric has no figure.
 pub type CustomAggregators<'a> = &'a dyn Fn(&str, &str) -> Option<Box<dyn CustomAggregator>>;
 
-/// For runs without custom aggregators: no metric has a fold.
+/// For runs without custom aggregators: no metric has one.
 pub fn no_custom_aggregators(_task_id: &str, _metric_id: &str) -> Option<Box<dyn CustomAggregator>> {
     None
 }
@@ -64,28 +64,26 @@ pub struct NamedFigure {
 /// Most figures of an aggregator that are kept.
 const MAX_FIGURES: usize = 1_000;
 
-/// A fold, or why there is none any more.
+/// An aggregator, or why there is none any more.
 pub(crate) struct AggregatorState(Result<Box<dyn CustomAggregator>, String>);
 
 impl AggregatorState {
-    pub(crate) fn new(aggregator: &str, fold: Option<Box<dyn CustomAggregator>>) -> AggregatorState {
-        AggregatorState(fold.ok_or_else(|| {
-            format!(
-                "there is no aggregator '{aggregator}'; name one of the host's, or a component that is loaded"
-            )
+    pub(crate) fn new(name: &str, aggregator: Option<Box<dyn CustomAggregator>>) -> AggregatorState {
+        AggregatorState(aggregator.ok_or_else(|| {
+            format!("there is no aggregator '{name}'; name one of the host's, or a component that is loaded")
         }))
     }
 
     pub(crate) fn add(&mut self, row: AggregationRow<'_>) {
-        if let Ok(fold) = &mut self.0
-            && let Err(error) = fold.add(row)
+        if let Ok(aggregator) = &mut self.0
+            && let Err(error) = aggregator.add(row)
         {
             self.0 = Err(error);
         }
     }
 
     pub(crate) fn counts_unscored(&self, card: &ScoreCard) -> bool {
-        self.0.as_ref().is_ok_and(|fold| fold.counts_unscored(card))
+        self.0.as_ref().is_ok_and(|aggregator| aggregator.counts_unscored(card))
     }
 
     /// The figures: at least one, all of them finite. A standard error of nothing is none: it is that of samples that do not vary,

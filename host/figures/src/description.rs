@@ -1,4 +1,4 @@
-//! What a run says about its tasks and metrics before the first sample.
+//! Descriptions of tasks and metrics, which a run gives before the first sample.
 
 use crate::Aggregation;
 use gage_core::Object;

@@ -1,4 +1,4 @@
-//! What can go wrong when figures are made or read.
+//! Errors when figures are made or read.
 
 use thiserror::Error;
 

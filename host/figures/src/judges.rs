@@ -1,4 +1,4 @@
-//! About how many answers judges gave no reply that could be read.
+//! Judge figures: about how many answers judges gave no reply that could be read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Which paths samples have, to name the nearest where one of the suite leads nowhere.
+//! Known paths of samples, to name the nearest where a path of the suite leads nowhere.
 
 use gage_core::{EvalContext, distance};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Values as the names of slices, clusters and categories.
+//! Labels: values as the names of slices, clusters and categories.
 
 use gage_core::{Digest, canonical_json};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Quantiles of latencies in a fixed amount of memory.
+//! Latencies: quantiles in a fixed amount of memory.
 
 use crate::CompensatedSum;
 use hdrhistogram::Histogram;

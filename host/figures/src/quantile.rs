@@ -1,4 +1,4 @@
-//! Quantiles of numbers that are all at hand.
+//! Quantiles of numbers that are all in memory.
 
 /// A quantile, given in thousandths: 500 is the median. Between two numbers it is interpolated:
 /// definition 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American

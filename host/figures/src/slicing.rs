@@ -1,4 +1,4 @@
-//! Which records are of one sample, and which slices and cluster a sample belongs to.
+//! Slicing: which records are of one sample, and which slices and cluster a sample belongs to.
 
 use crate::known_paths::KnownPaths;
 use crate::label::{NONE_LABEL, OTHER_LABEL, label};
@@ -33,7 +33,7 @@ pub struct Slicing {
     has_sample: bool,
     /// To say what was meant by a path that leads nowhere.
     known: KnownPaths,
-    place: SliceMembership,
+    membership: SliceMembership,
 }
 
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Slicing {
             current: None,
             has_sample: false,
             known: KnownPaths::default(),
-            place: SliceMembership::default(),
+            membership: SliceMembership::default(),
         }
     }
 
@@ -123,7 +123,7 @@ impl Slicing {
         self.current != Some(record.index / self.repeat)
     }
 
-    /// Finds the place of the sample that the record begins.
+    /// Finds the slices and the cluster of the sample that the record begins.
     pub fn begin(&mut self, record: &SampleRecord) {
         self.current = Some(record.index / self.repeat);
         self.has_sample |= !record.sample.is_null();
@@ -138,13 +138,13 @@ impl Slicing {
         if !self.slices.is_empty() || self.clusters.is_some() || !self.of_metrics.is_empty() {
             self.known.add(roots);
         }
-        self.place.slices = self.slices.iter_mut().map(|slice| slice.numbers_of(roots)).collect();
-        self.place.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));
+        self.membership.slices = self.slices.iter_mut().map(|slice| slice.numbers_of(roots)).collect();
+        self.membership.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));
     }
 
     /// The slices and the cluster of the sample that began last.
-    pub fn place(&self) -> &SliceMembership {
-        &self.place
+    pub fn membership(&self) -> &SliceMembership {
+        &self.membership
     }
 
     /// How often each sample is asked.
@@ -258,7 +258,7 @@ mod tests {
     use crate::test_records::{sample, task};
     use serde_json::json;
 
-    fn grouping(slices: &[&str], cluster_by: Option<&str>, repeat: u64) -> Slicing {
+    fn slicing(slices: &[&str], cluster_by: Option<&str>, repeat: u64) -> Slicing {
         Slicing::new(&TaskDescription {
             slices: slices.iter().map(|path| (*path).to_owned()).collect(),
             cluster_by: cluster_by.map(str::to_owned),
@@ -271,10 +271,10 @@ mod tests {
         SampleRecord { sample: document, ..sample("t", index, 1.0, 1.0) }
     }
 
-    fn names(grouping: &mut Slicing, document: Value) -> Vec<String> {
-        grouping.begin(&record(0, document));
-        let (_, names) = grouping.slices().next().unwrap();
-        grouping.place().slices[0].iter().map(|number| names[*number].clone()).collect()
+    fn names(slicing: &mut Slicing, document: Value) -> Vec<String> {
+        slicing.begin(&record(0, document));
+        let (_, names) = slicing.slices().next().unwrap();
+        slicing.membership().slices[0].iter().map(|number| names[*number].clone()).collect()
     }
 
     #[test]
@@ -294,19 +294,15 @@ mod tests {
             (json!({"data_tag": ["(none)", "(other)"]}), vec!["\"(none)\"", "\"(other)\""]),
         ];
         for (document, expected) in cases {
-            assert_eq!(
-                names(&mut grouping(&["data_tag"], None, 1), document.clone()),
-                expected,
-                "{document}"
-            );
+            assert_eq!(names(&mut slicing(&["data_tag"], None, 1), document.clone()), expected, "{document}");
         }
     }
 
     #[test]
     fn a_path_that_is_there_and_null_is_not_taken_for_a_slip() {
-        let mut grouping = grouping(&["metadata.level"], Some("metadata.levl"), 1);
-        grouping.begin(&record(0, json!({"metadata": {"level": null}})));
-        let told: Vec<String> = grouping.unfound_paths().iter().map(ToString::to_string).collect();
+        let mut slicing = slicing(&["metadata.level"], Some("metadata.levl"), 1);
+        slicing.begin(&record(0, json!({"metadata": {"level": null}})));
+        let told: Vec<String> = slicing.unfound_paths().iter().map(ToString::to_string).collect();
         assert_eq!(
             told,
             [
@@ -320,34 +316,34 @@ mod tests {
 
     #[test]
     fn slices_beyond_the_limit_are_one() {
-        let mut grouping = grouping(&["metadata.id"], None, 1);
+        let mut slicing = slicing(&["metadata.id"], None, 1);
         for number in 0..MAX_SLICES + 5 {
-            let found = names(&mut grouping, json!({"metadata": {"id": number}}));
+            let found = names(&mut slicing, json!({"metadata": {"id": number}}));
             let expected = if number < MAX_SLICES { number.to_string() } else { OTHER_LABEL.to_owned() };
             assert_eq!(found, [expected]);
         }
-        assert_eq!(names(&mut grouping, json!({"metadata": {"id": 7}})), ["7"]);
-        assert_eq!(grouping.slices().next().unwrap().1.len(), MAX_SLICES + 1);
+        assert_eq!(names(&mut slicing, json!({"metadata": {"id": 7}})), ["7"]);
+        assert_eq!(slicing.slices().next().unwrap().1.len(), MAX_SLICES + 1);
     }
 
     #[test]
     fn samples_without_a_cluster_stand_alone() {
-        let mut grouping = grouping(&[], Some("metadata.text"), 1);
+        let mut slicing = slicing(&[], Some("metadata.text"), 1);
         let documents = [json!("a"), json!("b"), json!("a"), json!(null), json!(null), json!("b")];
         let clusters = documents.map(|text| {
-            grouping.begin(&record(0, json!({"metadata": {"text": text}})));
-            grouping.place().cluster
+            slicing.begin(&record(0, json!({"metadata": {"text": text}})));
+            slicing.membership().cluster
         });
         assert_eq!(clusters, [0, 1, 0, 2, 3, 1]);
     }
 
     #[test]
     fn so_many_records_are_one_sample() {
-        let mut grouping = grouping(&[], None, 3);
+        let mut slicing = slicing(&[], None, 3);
         let begins = [0, 1, 2, 3, 5, 6].map(|index| {
             let record = record(index, json!({}));
-            let is_next = grouping.is_next(&record);
-            grouping.begin(&record);
+            let is_next = slicing.is_next(&record);
+            slicing.begin(&record);
             is_next
         });
         assert_eq!(begins, [true, false, false, true, false, true]);

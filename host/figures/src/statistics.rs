@@ -1,4 +1,4 @@
-//! How sure a figure is.
+//! Statistics: intervals of figures, and the spread that they rest on.
 
 mod student_t;
 

@@ -1,4 +1,7 @@
 //! Sums that do not lose the small beside the large.
+//!
+//! `plugins/score/kit` holds the same addition. It is not shared: it belongs to another workspace, its state crosses the
+//! boundary to components as JSON, and what it makes of sums beyond the range of `f64` is pinned by scorer versions.
 
 /// A compensated sum: what each addition rounds away is added up apart.
 ///

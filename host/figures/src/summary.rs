@@ -92,6 +92,17 @@ pub struct TaskSummary {
     pub unfound: Vec<UnfoundPath>,
 }
 
+impl TaskSummary {
+    /// How far the run came of the task.
+    pub fn completeness(&self) -> TaskCompleteness {
+        match (self.samples.total_is_least, self.samples.not_reached) {
+            (true, _) => TaskCompleteness::Unknown,
+            (false, 0) => TaskCompleteness::Whole,
+            (false, _) => TaskCompleteness::Of(self.samples.total),
+        }
+    }
+}
+
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -161,14 +172,14 @@ struct TaskBuilder<'a> {
 }
 
 impl<'a> SummaryBuilder<'a> {
-    /// A builder for a run of these tasks, without samples. `folds` gives the custom aggregators;
+    /// A builder for a run of these tasks, without samples. `aggregators` gives the custom aggregators;
     /// [`no_custom_aggregators`](crate::no_custom_aggregators) where there are none.
-    pub fn new(tasks: &[TaskDescription], folds: CustomAggregators<'a>) -> SummaryBuilder<'a> {
+    pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> SummaryBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
             dataset_id: task.dataset_id.clone(),
             outcomes: OutcomeCounts::default(),
-            metrics: FigureSet::new(task, &task.metrics, folds),
+            metrics: FigureSet::new(task, &task.metrics, aggregators),
             usage: TokenFigures::default(),
             prompts: task.prompts.clone(),
             sampling_params: task.sampling_params.clone(),

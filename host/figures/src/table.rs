@@ -10,7 +10,7 @@ use cells::{Align, Column, fit, pad, width_of};
 use gage_core::Outcome;
 use gage_core::printable_line;
 use numbers::{duration, milliseconds};
-use rows::{Row, rows_of};
+use rows::{TableRow, rows_of};
 
 /// How a table is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ fn metric_lines(
         Column::new("scored", Align::Right),
         Column::new("coverage", Align::Right),
     ];
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<TableRow> = Vec::new();
     for task in &summary.tasks {
         let of_task = |figure: &&MetricFigure| figure.task_id == task.task_id;
         let timing_metrics = timings.timing_metrics.iter().filter(of_task);
@@ -97,7 +97,7 @@ fn metric_lines(
         return vec![format!("{INDENT}no metrics")];
     }
     let mut styles = Vec::new();
-    for Row { cells, is_part, is_partial } in rows {
+    for TableRow { cells, is_part, is_partial } in rows {
         columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
         styles.push((is_part, is_partial));
     }

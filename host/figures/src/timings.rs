@@ -214,16 +214,16 @@ struct TaskBuilder<'a> {
 }
 
 impl<'a> TimingsBuilder<'a> {
-    /// A builder for a run of these tasks, without samples. `folds` gives the custom aggregators;
+    /// A builder for a run of these tasks, without samples. `aggregators` gives the custom aggregators;
     /// [`no_custom_aggregators`](crate::no_custom_aggregators) where there are none.
-    pub fn new(tasks: &[TaskDescription], folds: CustomAggregators<'a>) -> TimingsBuilder<'a> {
+    pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> TimingsBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
             latency: LatencyBuilder::new(),
             first_token: LatencyBuilder::new(),
             retries: 0,
             scoring_fuel: 0,
-            metrics: FigureSet::new(task, &task.timing_metrics, folds),
+            metrics: FigureSet::new(task, &task.timing_metrics, aggregators),
         };
         TimingsBuilder {
             tasks: tasks.iter().map(builder).collect(),
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn only_answers_have_a_latency_and_calls_beyond_those_that_are_needed_are_retries() {
+    fn latency_counts_answers_and_further_calls_are_retries() {
         let mut turns = sample("b", 0, 1.0, 30.0);
         (turns.timing.attempts, turns.timing.requests) = (6, 5);
         let records = [sample("a", 0, 1.0, 10.0), turns, failed("b", 1, Outcome::BackendError)];

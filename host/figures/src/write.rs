@@ -46,7 +46,7 @@ impl std::fmt::Display for Example {
 }
 
 /// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal. The
-/// journal may lack samples, where the run was interrupted: `reaches` says how many it was to have. `folds` gives the custom
+/// journal may lack samples, where the run was interrupted: `reaches` says how many it was to have. `aggregators` gives the custom
 /// aggregators.
 ///
 /// # Errors
@@ -56,12 +56,12 @@ pub fn write_reports(
     tasks: &[TaskDescription],
     reaches: &Completeness,
     phases: &Phases,
-    folds: CustomAggregators<'_>,
+    aggregators: CustomAggregators<'_>,
 ) -> Result<WrittenReports, FiguresError> {
     let index = JournalIndex::read(folder)?;
     let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
-    let mut summary = SummaryBuilder::new(tasks, folds);
-    let mut timings = TimingsBuilder::new(tasks, folds);
+    let mut summary = SummaryBuilder::new(tasks, aggregators);
+    let mut timings = TimingsBuilder::new(tasks, aggregators);
     for (task_id, reach) in reaches {
         summary.reached(task_id, *reach);
         timings.reached(task_id, *reach);

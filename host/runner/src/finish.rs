@@ -156,7 +156,7 @@ pub(crate) fn completeness_of_parent(parent: &RunReader, config: &PipelineConfig
     let summary = parent.summary::<Summary>().ok();
     let known: Completeness = match &summary {
         Some(summary) => {
-            summary.tasks.iter().map(|task| (task.task_id.clone(), TaskCompleteness::of(task))).collect()
+            summary.tasks.iter().map(|task| (task.task_id.clone(), task.completeness())).collect()
         }
         None => Completeness::new(),
     };

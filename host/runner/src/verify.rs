@@ -8,7 +8,7 @@ use crate::run::cores;
 use crate::{HOST_VERSION, RunnerError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
 use gage_engine::{NoProgress, Plan, RescoreContext, RunReport, Scoring};
-use gage_figures::{Phases, Summary, TaskCompleteness, TaskDescription, WrittenReports, write_reports};
+use gage_figures::{Phases, Summary, TaskDescription, WrittenReports, write_reports};
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
 use gage_suite::{CHECKSUMS, FileState, VerifyReport, check_run, is_of_older_summary, samples_differ};
@@ -188,8 +188,7 @@ impl Recorded<'_> {
                 task.sampling_params = before.sampling_params.clone();
             }
         }
-        let completeness =
-            tasks_before.map(|task| (task.task_id.clone(), TaskCompleteness::of(task))).collect();
+        let completeness = tasks_before.map(|task| (task.task_id.clone(), task.completeness())).collect();
         let aggregators = Aggregators::new(self.scoring.iter());
         let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
         write_reports(&scored.folder, &tasks, &completeness, &Phases::default(), &custom)

@@ -20,12 +20,6 @@ const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
     ("host/backend", "", "anthropic_http gemini_http http open openai_http text_generation"),
     ("host/backend", "http", "reply sse"),
     ("host/backend", "llama_cpp", "gguf load_options memory_estimate model runtime tokenizer vision"),
-    ("host/figures", "", "completeness figure summary"),
-    (
-        "host/compare",
-        "",
-        "gate_changes gating paired_scores pairing permutations plan reading reason result tags warnings",
-    ),
     ("host/observe", "", "observability otlp"),
     ("host/plugin", "", "cache compile host"),
     ("host/plugin", "", "component_members kinds validate_output"),

@@ -1,6 +1,7 @@
-//! For pull requests and the summaries of build servers.
+//! Markdown of a comparison, for pull requests and the summaries of build servers.
 
 use super::{SAME_RUN, change_of, counts_of, drift_lines, name_of};
+use crate::format;
 use crate::reason;
 use crate::result::{Comparison, Flip, MetricComparison};
 use gage_core::{printable_html, printable_line};
@@ -24,7 +25,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         text += &format!(
             "- **{} differ**{allowed}: {}\n",
             difference.part.name(),
-            escape(&reason::shortened(&reason::with_short_digests(&difference.what)))
+            escape(&format::shortened(&format::with_short_digests(&difference.what)))
         );
     }
     for what in comparison.warned() {
@@ -44,7 +45,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     }
     comparison.by_importance().into_iter().for_each(|metric| text += &details(metric));
     for what in &comparison.not_compared {
-        text += &format!("\nNot compared: {}\n", escape(&reason::shortened(&what.to_string())));
+        text += &format!("\nNot compared: {}\n", escape(&format::shortened(&what.to_string())));
     }
     text
 }
@@ -62,10 +63,10 @@ fn details(metric: &MetricComparison) -> String {
     for Flip { sample_id, base, new, error_tags } in &metric.flips {
         text += &format!(
             "| {} | {} | {} | {} |\n",
-            escape(&reason::shortened(sample_id)),
-            reason::number(*base),
-            reason::number(*new),
-            escape(&reason::shortened(&error_tags.join(", ")))
+            escape(&format::shortened(sample_id)),
+            format::number(*base),
+            format::number(*new),
+            escape(&format::shortened(&error_tags.join(", ")))
         );
     }
     if !metric.flips.is_empty() {

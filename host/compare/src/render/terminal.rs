@@ -1,6 +1,7 @@
-//! For a terminal.
+//! Text of a comparison for a terminal.
 
 use super::{SAME_RUN, change_of, counts_of, drift_lines, name_of, score, signed};
+use crate::format;
 use crate::reason;
 use crate::result::{ComparedRun, Comparison, MetricComparison};
 use crate::verdict::Verdict;
@@ -28,7 +29,7 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
         let text = format!(
             "{} differ{allowed}: {}",
             difference.part.name(),
-            reason::shortened(&reason::with_short_digests(&difference.what))
+            format::shortened(&format::with_short_digests(&difference.what))
         );
         page.wrapped(2, if difference.allowed { FAINT } else { style_of(Some(Verdict::Mismatch)) }, &text);
     }
@@ -49,11 +50,11 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
             .unwrap_or_default();
         let text = format!(
             "{}: {} → {}, {}{interval}, {} samples of {} tasks",
-            reason::shortened(&overall.metric_id),
+            format::shortened(&overall.metric_id),
             score(overall.base),
             score(overall.new),
             signed(overall.difference),
-            reason::count(overall.n),
+            format::count(overall.n),
             overall.tasks
         );
         page.wrapped(4, Style::new(), &text);
@@ -64,7 +65,7 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
         comparison
             .not_compared
             .iter()
-            .for_each(|what| page.wrapped(4, FAINT, &reason::shortened(&what.to_string())));
+            .for_each(|what| page.wrapped(4, FAINT, &format::shortened(&what.to_string())));
     }
     page.blank();
     page.wrapped(2, style_of(comparison.verdict), &comparison.headline());
@@ -101,13 +102,13 @@ impl Page {
     fn run(&mut self, name: &str, run: &ComparedRun) {
         let models = match run.models.as_slice() {
             [] => String::new(),
-            models => format!("  {}", reason::shortened(&models.join(", "))),
+            models => format!("  {}", format::shortened(&models.join(", "))),
         };
         let status = if run.status == "complete" { String::new() } else { format!("  ({})", run.status) };
         self.wrapped(
             2,
             Style::new(),
-            &format!("{name:4}  {}{models}{status}", reason::shortened(&run.label)),
+            &format!("{name:4}  {}{models}{status}", format::shortened(&run.label)),
         );
     }
 
@@ -116,7 +117,7 @@ impl Page {
         let (paired, total) = (sum(|task| task.paired), sum(|task| task.total));
         let are = if total == 1 { "is" } else { "are" };
         let mut text =
-            format!("{} of {} {are} in both", reason::count(paired), reason::counted(total, "sample"));
+            format!("{} of {} {are} in both", format::count(paired), format::counted(total, "sample"));
         let causes = reason::causes(&comparison.tasks);
         if !causes.is_empty() {
             text += &format!("; {causes}");
@@ -149,15 +150,15 @@ impl Page {
         for flip in &metric.flips {
             let tags = match flip.error_tags.as_slice() {
                 [] => String::new(),
-                tags => format!("  {}", reason::shortened(&tags.join(", "))),
+                tags => format!("  {}", format::shortened(&tags.join(", "))),
             };
-            let scores = format!("{} → {}", reason::number(flip.base), reason::number(flip.new));
-            let id = reason::shortened(&flip.sample_id);
+            let scores = format!("{} → {}", format::number(flip.base), format::number(flip.new));
+            let id = format::shortened(&flip.sample_id);
             self.wrapped(4, Style::new(), &format!("✗ {id}  {scores}{tags}"));
         }
         let shown = metric.flips.len() as u64;
         if metric.worse > shown && shown > 0 {
-            self.line(4, FAINT, &format!("… {} more became worse", reason::count(metric.worse - shown)));
+            self.line(4, FAINT, &format!("… {} more became worse", format::count(metric.worse - shown)));
         }
         self.wrapped(4, Style::new(), &change_of(metric));
         self.wrapped(4, FAINT, &counts_of(metric));

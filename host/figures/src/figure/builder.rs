@@ -1,4 +1,4 @@
-//! Makes the figure of a metric.
+//! Builder of the figure of a metric.
 
 use super::counts::{MAX_NAMES, NameCounts};
 use super::tally::{ObservedScore, Tally, TallyResult};
@@ -21,7 +21,7 @@ const MAX_RESAMPLED_SLICE_SAMPLES: u64 = 10_000;
 pub(super) struct FigureBuilder<'a> {
     task_id: String,
     description: MetricDescription,
-    folds: CustomAggregators<'a>,
+    aggregators: CustomAggregators<'a>,
     is_clustered: bool,
     whole: Tally,
     /// By path and number.
@@ -53,16 +53,16 @@ impl<'a> FigureBuilder<'a> {
     pub(super) fn new(
         task_id: &str,
         description: &MetricDescription,
-        grouping: &Slicing,
-        folds: CustomAggregators<'a>,
+        slicing: &Slicing,
+        aggregators: CustomAggregators<'a>,
     ) -> FigureBuilder<'a> {
-        let is_clustered = grouping.is_clustered();
+        let is_clustered = slicing.is_clustered();
         FigureBuilder {
-            whole: tally(task_id, description, is_clustered, MAX_RESAMPLED_SAMPLES, folds),
-            slices: (0..grouping.paths()).map(|_| Vec::new()).collect(),
+            whole: tally(task_id, description, is_clustered, MAX_RESAMPLED_SAMPLES, aggregators),
+            slices: (0..slicing.paths()).map(|_| Vec::new()).collect(),
             task_id: task_id.to_owned(),
             description: description.clone(),
-            folds,
+            aggregators,
             is_clustered,
             sample: RepeatedSample::default(),
             sub_scores: BTreeMap::new(),
@@ -77,7 +77,12 @@ impl<'a> FigureBuilder<'a> {
     }
 
     /// Adds a record: what the metric said about it, and how it ended.
-    pub(super) fn add(&mut self, results: &[MetricResult], record: &SampleRecord, place: &SliceMembership) {
+    pub(super) fn add(
+        &mut self,
+        results: &[MetricResult],
+        record: &SampleRecord,
+        membership: &SliceMembership,
+    ) {
         let result = results.iter().find(|result| result.metric_id == self.description.metric_id);
         let card = result.and_then(|result| result.card.as_ref());
         let outcome = result.map_or(record.outcome, |result| result.outcome);
@@ -89,7 +94,7 @@ impl<'a> FigureBuilder<'a> {
                 Outcome::Skipped => *aggregation == Aggregation::Categorical,
                 _ => return None,
             };
-            // What a fold reads is no number that enters a figure.
+            // What an aggregator reads is no number that enters a figure.
             let unscored = || self.whole.counts_unscored(card).then_some(0.0);
             let score = is_entered.then(|| entered(aggregation, card)).flatten().or_else(unscored)?;
             Some((card, score))
@@ -100,14 +105,14 @@ impl<'a> FigureBuilder<'a> {
             (outcome, _) => outcome,
         });
         card.into_iter().flat_map(|card| &card.error_tags).for_each(|tag| self.error_tags.add(tag));
-        let cluster = self.is_clustered.then_some(place.cluster);
+        let cluster = self.is_clustered.then_some(membership.cluster);
         let row = scored.map(|(card, _)| AggregationRow {
             sample_id: &record.sample_id,
             weight: weight(card),
             card,
             cluster,
         });
-        self.visit(place, |tally| tally.add_record(row));
+        self.visit(membership, |tally| tally.add_record(row));
         if let Some((card, score)) = scored {
             self.sample.add(score, weight(card));
             self.add_sub_scores(card);
@@ -141,10 +146,10 @@ impl<'a> FigureBuilder<'a> {
     }
 
     /// Ends the sample whose records were added since the last was ended.
-    pub(super) fn end_sample(&mut self, place: &SliceMembership) {
-        let sample = std::mem::take(&mut self.sample).observed(place.cluster);
+    pub(super) fn end_sample(&mut self, membership: &SliceMembership) {
+        let sample = std::mem::take(&mut self.sample).observed(membership.cluster);
         let aggregation = self.description.aggregation.clone();
-        self.visit(place, |tally| tally.add_sample(&aggregation, sample));
+        self.visit(membership, |tally| tally.add_sample(&aggregation, sample));
         let Some(ObservedScore { weight, .. }) = sample else { return };
         for sub_score in self.sub_scores.values_mut().filter(|sub_score| sub_score.repeats > 0) {
             let sum = std::mem::take(&mut sub_score.sum);
@@ -153,10 +158,10 @@ impl<'a> FigureBuilder<'a> {
         }
     }
 
-    /// Calls for the tally of the task, and for that of each slice of the place.
-    fn visit(&mut self, place: &SliceMembership, visit: impl Fn(&mut Tally)) {
+    /// Calls for the tally of the task, and for that of each slice that the sample is in.
+    fn visit(&mut self, membership: &SliceMembership, visit: impl Fn(&mut Tally)) {
         visit(&mut self.whole);
-        for (tallies, numbers) in self.slices.iter_mut().zip(&place.slices) {
+        for (tallies, numbers) in self.slices.iter_mut().zip(&membership.slices) {
             for number in numbers {
                 while tallies.len() <= *number {
                     let most = MAX_RESAMPLED_SLICE_SAMPLES;
@@ -165,7 +170,7 @@ impl<'a> FigureBuilder<'a> {
                         &self.description,
                         self.is_clustered,
                         most,
-                        self.folds,
+                        self.aggregators,
                     ));
                 }
                 if let Some(tally) = tallies.get_mut(*number) {
@@ -176,8 +181,8 @@ impl<'a> FigureBuilder<'a> {
     }
 
     /// The figure, of a task in which so many records are missing. Of these nobody knows in which slices they are.
-    pub(super) fn finish(mut self, grouping: &Slicing, missing: u64) -> MetricFigure {
-        self.whole.add_missing(missing, grouping.repeat());
+    pub(super) fn finish(mut self, slicing: &Slicing, missing: u64) -> MetricFigure {
+        self.whole.add_missing(missing, slicing.repeat());
         let scale = self.description.scale_of(&self.description.value_name);
         let scales = std::mem::take(&mut self.description.scales);
         let MetricDescription {
@@ -193,7 +198,7 @@ impl<'a> FigureBuilder<'a> {
         let TallyResult { value, n, total, coverage, stderr, interval, clusters, figures, error } =
             self.whole.finish(&aggregation);
         let mut slices = Vec::new();
-        for ((by, names), tallies) in grouping.slices().zip(self.slices) {
+        for ((by, names), tallies) in slicing.slices().zip(self.slices) {
             let mut named: Vec<(&String, Tally)> = names.iter().zip(tallies).collect();
             named.sort_by_key(|(name, _)| *name);
             let slice = |(name, tally): (&String, Tally)| slice_figure(by, name, tally.finish(&aggregation));
@@ -223,7 +228,7 @@ impl<'a> FigureBuilder<'a> {
             total,
             coverage,
             total_is_least: false,
-            repeats: grouping.repeat(),
+            repeats: slicing.repeat(),
             stderr,
             interval,
             clusters,
@@ -261,16 +266,18 @@ fn tally(
     task_id: &str,
     description: &MetricDescription,
     is_clustered: bool,
-    most_resampled: u64,
-    folds: CustomAggregators<'_>,
+    max_resampled: u64,
+    aggregators: CustomAggregators<'_>,
 ) -> Tally {
-    let fold = match &description.aggregation {
-        Aggregation::Custom(name) => Some(AggregatorState::new(name, folds(task_id, &description.metric_id))),
+    let aggregator = match &description.aggregation {
+        Aggregation::Custom(name) => {
+            Some(AggregatorState::new(name, aggregators(task_id, &description.metric_id)))
+        }
         _ => None,
     };
     let is_proportion = description.is_proportion || description.aggregation == Aggregation::PassRate;
     let scale = description.scale_of(&description.value_name);
-    Tally::new(&description.aggregation, is_proportion, scale, is_clustered, most_resampled, fold)
+    Tally::new(&description.aggregation, is_proportion, scale, is_clustered, max_resampled, aggregator)
 }
 
 fn slice_figure(by: &str, key: &str, tallied: TallyResult) -> SliceFigure {

@@ -1,4 +1,4 @@
-//! How often names occur, of which there may be any number.
+//! Counts of names, of which there may be any number.
 
 use crate::label::OTHER_LABEL;
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@ use gage_record::SampleRecord;
 /// Makes the figures of some metrics of a task from its records, which are seen once, in dataset
 /// order.
 pub(crate) struct FigureSet<'a> {
-    grouping: Slicing,
+    slicing: Slicing,
     figures: Vec<FigureBuilder<'a>>,
     has_sample: bool,
     records: u64,
@@ -23,13 +23,13 @@ impl<'a> FigureSet<'a> {
     pub(crate) fn new(
         task: &TaskDescription,
         metrics: &[MetricDescription],
-        folds: CustomAggregators<'a>,
+        aggregators: CustomAggregators<'a>,
     ) -> FigureSet<'a> {
-        let grouping = Slicing::new(task);
-        let builder = |metric| FigureBuilder::new(&task.task_id, metric, &grouping, folds);
+        let slicing = Slicing::new(task);
+        let builder = |metric| FigureBuilder::new(&task.task_id, metric, &slicing, aggregators);
         let figures = metrics.iter().map(builder).collect();
         FigureSet {
-            grouping,
+            slicing,
             figures,
             has_sample: false,
             records: 0,
@@ -59,26 +59,26 @@ impl<'a> FigureSet<'a> {
         if self.figures.is_empty() {
             return Ok(());
         }
-        if self.grouping.is_next(record) {
+        if self.slicing.is_next(record) {
             self.end_sample();
-            self.grouping.begin(record);
+            self.slicing.begin(record);
             self.has_sample = true;
         }
         self.records += 1;
-        let place = self.grouping.place();
-        self.figures.iter_mut().for_each(|figure| figure.add(results, record, place));
+        let membership = self.slicing.membership();
+        self.figures.iter_mut().for_each(|figure| figure.add(results, record, membership));
         Ok(())
     }
 
     /// The paths at which no sample has a value.
     pub(crate) fn unfound_paths(&self) -> Vec<UnfoundPath> {
-        self.grouping.unfound_paths()
+        self.slicing.unfound_paths()
     }
 
     fn end_sample(&mut self) {
         if std::mem::take(&mut self.has_sample) {
-            let place = self.grouping.place();
-            self.figures.iter_mut().for_each(|figure| figure.end_sample(place));
+            let membership = self.slicing.membership();
+            self.figures.iter_mut().for_each(|figure| figure.end_sample(membership));
         }
     }
 
@@ -90,12 +90,12 @@ impl<'a> FigureSet<'a> {
     /// The figures, in the order of the metrics.
     pub(crate) fn finish(mut self) -> Vec<MetricFigure> {
         self.end_sample();
-        let (grouping, prompt_version) = (&self.grouping, &self.prompt_version);
+        let (slicing, prompt_version) = (&self.slicing, &self.prompt_version);
         let (reach, missing) = (self.reach, self.reach.missing(self.records));
         let finish = |figure: FigureBuilder<'_>| MetricFigure {
             prompt_version: prompt_version.clone(),
             total_is_least: reach == TaskCompleteness::Unknown,
-            ..figure.finish(grouping, missing)
+            ..figure.finish(slicing, missing)
         };
         self.figures.into_iter().map(finish).collect()
     }

@@ -1,4 +1,4 @@
-//! What samples add up to: those of a task, or of one slice of it.
+//! Tally of samples: those of a task, or of one slice of it.
 
 use crate::accumulator::per_mille;
 use crate::bootstrap::{ResampledScore, Reservoir, Statistic};
@@ -40,7 +40,7 @@ pub(super) struct Tally {
     clusters: Option<ClusterSums>,
     /// For figures without a formula for their error.
     reservoir: Option<(Statistic, Reservoir)>,
-    fold: Option<AggregatorState>,
+    aggregator: Option<AggregatorState>,
     samples: u64,
     records: u64,
     scored_records: u64,
@@ -67,8 +67,8 @@ impl Tally {
         is_proportion: bool,
         scale: Option<Scale>,
         is_clustered: bool,
-        most_resampled: u64,
-        fold: Option<AggregatorState>,
+        max_resampled: u64,
+        aggregator: Option<AggregatorState>,
     ) -> Tally {
         let statistic = statistic(aggregation, is_clustered);
         Tally {
@@ -79,8 +79,8 @@ impl Tally {
             scale,
             weights: [0.0; 2],
             clusters: is_clustered.then(ClusterSums::default),
-            reservoir: statistic.map(|statistic| (statistic, Reservoir::new(most_resampled))),
-            fold,
+            reservoir: statistic.map(|statistic| (statistic, Reservoir::new(max_resampled))),
+            aggregator,
             samples: 0,
             records: 0,
             scored_records: 0,
@@ -89,7 +89,7 @@ impl Tally {
 
     /// Whether a card without a score counts.
     pub(super) fn counts_unscored(&self, card: &ScoreCard) -> bool {
-        self.fold.as_ref().is_some_and(|fold| fold.counts_unscored(card))
+        self.aggregator.as_ref().is_some_and(|aggregator| aggregator.counts_unscored(card))
     }
 
     /// Counts a record: one repeat of a sample.
@@ -97,8 +97,8 @@ impl Tally {
         self.records += 1;
         let Some(row) = row else { return };
         self.scored_records += 1;
-        if let Some(fold) = &mut self.fold {
-            fold.add(row);
+        if let Some(aggregator) = &mut self.aggregator {
+            aggregator.add(row);
         }
     }
 
@@ -154,8 +154,8 @@ impl Tally {
         if n == 0 {
             return tallied;
         }
-        if let Some(fold) = self.fold.take() {
-            match fold.finish() {
+        if let Some(aggregator) = self.aggregator.take() {
+            match aggregator.finish() {
                 Ok(figures) => {
                     tallied.value = figures.first().map(|figure| figure.value);
                     tallied.stderr = figures.first().and_then(|figure| figure.stderr);

@@ -105,7 +105,7 @@ fn on_scale(
 }
 
 #[test]
-fn scores_that_do_not_vary_are_bounded_by_their_scale_or_by_nothing() {
+fn equal_scores_are_bounded_by_their_scale_or_by_nothing() {
     let (one, ten) = (Some([0.0, 1.0]), Some([0.0, 10.0]));
     let equal = |score: f64, count: usize| vec![(score, 1.0); count];
     let tenfold =
@@ -207,7 +207,7 @@ fn fewer_than_two_scores_have_no_error() {
 }
 
 #[test]
-fn what_has_no_formula_is_resampled_and_some_have_no_error_at_all() {
+fn figures_without_a_formula_are_resampled_or_have_no_error() {
     let numbers: Vec<f64> = (0..40).map(|number| f64::from(number * 7 % 40)).collect();
     for name in ["median", "p90", "weighted_mean"] {
         let figure = figure(Aggregation::parse(name).unwrap(), &scores(&numbers));
@@ -403,7 +403,7 @@ fn an_interval_without_width_is_none() {
 }
 
 #[test]
-fn a_card_without_a_score_counts_where_the_component_reads_something_else() {
+fn a_card_without_a_score_counts_if_the_component_reads_it() {
     let mut records = scores(&[1.0, 0.5, 0.0, 1.0]);
     for (index, detail) in [(1, json!({"weight": 2.0})), (3, json!({"other": 2.0}))] {
         let card = records[index].metrics[0].card.as_mut().unwrap();

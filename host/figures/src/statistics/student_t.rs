@@ -1,4 +1,8 @@
 //! Student's t distribution.
+//!
+//! The quantile enters `summary.json`, whose bytes are the same on every machine. So it is computed here, by operations that
+//! IEEE 754 rounds correctly. `statrs` rests on logarithms and powers, whose last bit may differ between platforms; it is
+//! used for p-values, in `gage-compare`, which no digest depends on.
 
 use super::Z_95;
 

@@ -39,7 +39,7 @@ fn a_run_without_samples_has_figures_without_values() {
 }
 
 #[test]
-fn the_coverage_of_a_run_that_was_stopped_is_of_all_that_it_was_to_do() {
+fn coverage_of_a_stopped_run_is_of_what_it_planned() {
     let records = [sample("a", 0, 1.0, 5.0), sample("a", 1, 0.0, 5.0), failed("a", 2, Outcome::Truncated)];
     let of = |reach: TaskCompleteness| {
         let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_custom_aggregators);
@@ -66,7 +66,7 @@ fn the_coverage_of_a_run_that_was_stopped_is_of_all_that_it_was_to_do() {
         assert_eq!((figure.n, figure.total, figure.coverage), (2, total, coverage), "{reach:?}");
         assert_eq!((figure.value, figure.total_is_least), (Some(0.5), is_least));
         let wanted = if total == 3 && !is_least { TaskCompleteness::Whole } else { reach };
-        assert_eq!(TaskCompleteness::of(&summary.tasks[0]), wanted);
+        assert_eq!(summary.tasks[0].completeness(), wanted);
     }
     // What was repeated is a sample once, also where it was stopped amid its repeats.
     let repeated = TaskDescription { repeat: 3, ..task("a") };
@@ -88,7 +88,7 @@ fn what_was_not_described_is_refused() {
 }
 
 #[test]
-fn a_summary_comes_back_from_its_file_and_a_newer_one_is_refused() {
+fn a_summary_is_read_back_and_a_newer_one_is_refused() {
     let summary = summary(&[sample("a", 0, 0.1, 5.0), sample("a", 1, 0.2, 5.0), sample("a", 2, 0.3, 5.0)]);
     let text = summary.to_json().unwrap();
     assert!(text.ends_with("}\n"));

@@ -1,4 +1,4 @@
-//! Columns of cells, as wide as what they hold.
+//! Cells of a table, in columns as wide as what they hold.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 

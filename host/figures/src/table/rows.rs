@@ -12,7 +12,7 @@ pub(super) type Cells = [String; 6];
 
 /// A row of the table.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     pub(super) cells: Cells,
     /// Whether it is of a part of a metric, below that.
     pub(super) is_part: bool,
@@ -21,14 +21,14 @@ pub(super) struct Row {
 }
 
 /// The rows of a metric.
-pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<Row> {
+pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow> {
     let counts = RowCounts {
         n: figure.n,
         total: figure.total,
         coverage: figure.coverage,
         total_is_least: figure.total_is_least,
     };
-    let mut rows = vec![Row {
+    let mut rows = vec![TableRow {
         cells: cells(task_name, metric_name(figure), (figure.value, figure.interval), Some(counts)),
         is_part: false,
         is_partial: counts.is_partial(),
@@ -87,10 +87,10 @@ fn metric_name(figure: &MetricFigure) -> String {
     }
 }
 
-fn part(name: &str, value: (Option<f64>, Option<Interval>), counts: Option<RowCounts>) -> Row {
+fn part(name: &str, value: (Option<f64>, Option<Interval>), counts: Option<RowCounts>) -> TableRow {
     let is_partial = counts.is_some_and(RowCounts::is_partial);
     let cells = cells(String::new(), format!("  {}", printable_line(name)), value, counts);
-    Row { cells, is_part: true, is_partial }
+    TableRow { cells, is_part: true, is_partial }
 }
 
 fn cells(
@@ -113,14 +113,14 @@ fn cells(
 }
 
 /// The first of the rows, and how many more there are.
-fn bounded(rows: impl ExactSizeIterator<Item = Row>) -> Vec<Row> {
+fn bounded(rows: impl ExactSizeIterator<Item = TableRow>) -> Vec<TableRow> {
     let left = rows.len().saturating_sub(MAX_PARTS);
-    let mut shown: Vec<Row> = rows.take(MAX_PARTS).collect();
+    let mut shown: Vec<TableRow> = rows.take(MAX_PARTS).collect();
     if left > 0 {
         let mut cells = Cells::default();
         let [_, name, ..] = &mut cells;
         *name = format!("  … {left} more");
-        shown.push(Row { cells, is_part: true, is_partial: false });
+        shown.push(TableRow { cells, is_part: true, is_partial: false });
     }
     shown
 }

@@ -21,10 +21,10 @@ fn table_with(
     tasks: &[TaskDescription],
     records: &[SampleRecord],
     options: &TableOptions<'_>,
-    folds: CustomAggregators<'_>,
+    aggregators: CustomAggregators<'_>,
 ) -> String {
-    let mut summary = SummaryBuilder::new(tasks, folds);
-    let mut timings = TimingsBuilder::new(tasks, folds);
+    let mut summary = SummaryBuilder::new(tasks, aggregators);
+    let mut timings = TimingsBuilder::new(tasks, aggregators);
     for record in records {
         summary.add(record).unwrap();
         timings.add(record).unwrap();

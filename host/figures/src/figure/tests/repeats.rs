@@ -26,7 +26,7 @@ fn repeats_are_averaged_before_a_sample_counts() {
 }
 
 #[test]
-fn repeats_that_disagree_leave_the_interval_of_a_mean_from_300_samples_on() {
+fn repeats_that_disagree_have_a_t_interval_from_300_samples_on() {
     let of = |samples: usize, pair: [f64; 2]| {
         let agreeing = [1.0, 1.0, 0.0, 0.0].repeat(samples / 2 - 1);
         let records = scores(&[agreeing, pair.to_vec(), vec![1.0, 1.0]].concat());
@@ -105,7 +105,7 @@ fn clusters_widen_the_error_of_samples_that_agree() {
 }
 
 #[test]
-fn clusters_that_do_not_vary_leave_an_interval_of_as_many_trials_as_they_count_for() {
+fn equal_clusters_have_the_interval_of_their_effective_trials() {
     // The size of each cluster, how many of it are right, how many trials they count for, and how often each is asked.
     for (clusters, trials, repeat) in [
         (vec![(1, 1); 12], 12.0, 1),

@@ -1,0 +1,76 @@
+//! Errors of a comparison.
+
+use super::sign_flip::MAX_PERMUTATIONS;
+use gage_figures::FiguresError;
+use thiserror::Error;
+
+/// Why two runs cannot be compared at all.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// A run folder cannot be read.
+    #[error(transparent)]
+    Report(#[from] FiguresError),
+
+    /// The gate names something that neither run has.
+    #[error("{what}; known are: {known}")]
+    UnknownInGate {
+        /// What is not known, with the nearest name.
+        what: String,
+        /// What there is.
+        known: String,
+    },
+
+    /// The gate is on a metric that is never compared.
+    #[error(
+        "the gate is on {what}, which is never compared: {why}; gate another metric, or judge by another gate with --gate"
+    )]
+    NeverCompared {
+        /// The metric, and the task where the gate names one.
+        what: String,
+        /// Why not.
+        why: &'static str,
+    },
+
+    /// The margin of a gate is no smaller than what there is to lose.
+    #[error(
+        "the margin {margin} of {what} is as wide as its whole scale, from {low} to {high}: no run could lose more, so the \
+         gate could never fail; name the largest loss that you accept, such as {tenth}"
+    )]
+    MarginTooWide {
+        /// The margin.
+        margin: String,
+        /// The metric, or its sub-score, and the task.
+        what: String,
+        /// The least score.
+        low: String,
+        /// The largest score.
+        high: String,
+        /// A margin that says something.
+        tenth: String,
+    },
+
+    /// The level of a gate is finer than random permutations can show.
+    #[error(
+        "alpha {alpha} of metric '{metric}' is too small for graded scores or clusters: with {gated} the smallest level \
+         that {MAX_PERMUTATIONS} random sign flips can show is {least}; use that or more{fewer}"
+    )]
+    LevelTooSmall {
+        /// The metric.
+        metric: String,
+        /// Its level.
+        alpha: String,
+        /// How many metrics and sub-scores are gated, as `2 gated metrics`.
+        gated: String,
+        /// The smallest level with so many.
+        least: String,
+        /// What else helps where several are gated.
+        fewer: &'static str,
+    },
+}
+
+impl From<gage_record::RecordError> for CompareError {
+    fn from(error: gage_record::RecordError) -> CompareError {
+        CompareError::Report(error.into())
+    }
+}

@@ -1,0 +1,114 @@
+//! Format of numbers and of outside texts in reasons, messages and reports.
+
+/// Longest part of a text of others that stands in a reason, in characters.
+const MAX_REASON_CHARS: usize = 200;
+
+/// Most characters of a sentence of the program that holds such texts.
+const MAX_SENTENCE_CHARS: usize = 600;
+
+/// Digits of a digest that are shown.
+const SHOWN_DIGITS: usize = 12;
+
+/// A number with as many digits as say something: three.
+pub(super) fn number(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-4..1e9).contains(&size) {
+        return format!("{value:.2e}");
+    }
+    // Between -4 and 8.
+    let digits = 2 - size.log10().floor() as i32;
+    let text = format!("{value:.places$}", places = usize::try_from(digits.max(0)).unwrap_or(0));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// `p = 0.013`, `p < 0.0001`.
+pub(super) fn p_value(value: f64) -> String {
+    match value {
+        small if small < 0.0001 => "p < 0.0001".to_owned(),
+        value => format!("p = {}", number((value * 1e4).ceil() / 1e4)),
+    }
+}
+
+/// Rounded down, so that only the whole is 100 %.
+pub(super) fn percent(part: f64) -> String {
+    format!("{} %", number((part * 1_000.0 + 1e-9).floor() / 10.0))
+}
+
+/// So many of a thing: `1 sample`, `1,000 samples`.
+pub(super) fn counted(number: u64, thing: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{end}", count(number))
+}
+
+/// A number of samples, thousands apart.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The beginning of a text of others, on one line and without what steers a terminal.
+pub(super) fn shortened(text: &str) -> String {
+    bounded(text, MAX_REASON_CHARS)
+}
+
+/// The same of a text of the program that holds what was shortened: what to do stands at its end.
+pub(super) fn sentence(text: &str) -> String {
+    bounded(text, MAX_SENTENCE_CHARS)
+}
+
+fn bounded(text: &str, most: usize) -> String {
+    let cut: String = text.chars().take(most).collect();
+    let printable = gage_core::printable_line(&cut).into_owned();
+    if cut.len() < text.len() { format!("{printable}…") } else { printable }
+}
+
+/// A text with as many digits of its digests as people compare: `"sha256:0661326432ea…"`.
+pub(super) fn with_short_digests(text: &str) -> String {
+    const NAME: &str = "sha256:";
+    let mut parts = text.split(NAME);
+    let mut short = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let (digest, rest) = part.split_at(digits);
+        let is_open = short.ends_with('"');
+        short += NAME;
+        short += digest.get(..SHOWN_DIGITS).unwrap_or(digest);
+        // It may have been cut off already, with its quotation mark.
+        let rest = match (digits > SHOWN_DIGITS, rest.strip_prefix('…')) {
+            (true, Some(rest)) if is_open => format!("…\"{rest}"),
+            (true, Some(rest)) => format!("…{rest}"),
+            (true, None) => format!("…{rest}"),
+            (false, _) => rest.to_owned(),
+        };
+        short += &rest;
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_as_long_as_people_compare() {
+        let digest = "0123456789abcdef".repeat(4);
+        for (text, expected) in [
+            (format!("content: \"sha256:{digest}\" before"), "content: \"sha256:0123456789ab…\" before"),
+            (format!("\"sha256:{}… before", &digest[..40]), "\"sha256:0123456789ab…\" before"),
+            (format!("sha256:{digest}, sha256:{digest}"), "sha256:0123456789ab…, sha256:0123456789ab…"),
+            ("\"sha256:aa\" sha256: é".to_owned(), "\"sha256:aa\" sha256: é"),
+        ] {
+            assert_eq!(with_short_digests(&text), expected);
+        }
+    }
+}
