@@ -239,7 +239,8 @@ fn build_servers_are_told() {
     assert_eq!(comparison["verdict"], "REGRESSION");
     assert_eq!(comparison["metrics"][0]["flips"].as_array().map(Vec::len), Some(3));
     assert!(ended.stderr.starts_with("::error title=REGRESSION exact_match of rows::60 of 60 samples worse"));
-    assert!(workspace.read("gate.xml").contains("<failure type=\"REGRESSION\""));
+    let xml = workspace.read("gate.xml");
+    assert!(xml.contains("<failure message=") && xml.contains(" type=\"REGRESSION\">"), "{xml}");
     assert!(workspace.read("gate.md").starts_with("## REGRESSION"));
     assert_eq!(workspace.read("summary.md"), format!("before\n{}", workspace.read("gate.md")));
     let quiet = workspace.run(&["compare", "base", "worse", "--quiet"]).expect_code(10);

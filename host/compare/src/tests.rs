@@ -9,3 +9,8 @@ mod simulation;
 mod statistics;
 mod verdicts;
 mod warnings;
+
+/// The JUnit XML of a comparison.
+fn xml_of(comparison: &super::Comparison) -> String {
+    super::junit_xml(comparison).unwrap()
+}

@@ -1,9 +1,10 @@
-//! All figures of a run as a table: a row for each metric, and below it one for each of its parts.
+//! CSV of all figures of a run: a row for each metric, and below it one for each of its parts.
 
 use super::files::Files;
-use super::run::Run;
+use super::run::ExportedRun;
 use super::{ExportError, ExportReport};
 use gage_figures::{Interval, MetricFigure};
+use std::io;
 use std::path::Path;
 
 const HEADINGS: [&str; 23] = [
@@ -34,7 +35,7 @@ const HEADINGS: [&str; 23] = [
 
 /// What a row is of.
 #[derive(Default)]
-struct Part<'f> {
+struct FigureRow<'f> {
     part: &'static str,
     by: &'f str,
     name: &'f str,
@@ -49,34 +50,36 @@ struct Part<'f> {
     error: Option<&'f str>,
 }
 
-pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<ExportReport, ExportError> {
+pub(super) fn write(
+    run: &ExportedRun<'_>,
+    path: &Path,
+    files: &mut Files,
+) -> Result<ExportReport, ExportError> {
     let mut file = files.create(path)?;
-    file.text(&line(&HEADINGS))?;
+    let mut table = csv_writer(&mut file);
+    let failed = |error: csv::Error| ExportError::write(path, error);
+    table.write_record(HEADINGS).map_err(failed)?;
     for task in run.tasks() {
         let model = run.model(&task.task_id).name;
         for figure in run.figures(&task.task_id) {
             for part in parts(&figure) {
-                file.text(&line(&row(run, &model, &figure, &part)))?;
+                table.write_record(row(run, &model, &figure, &part)).map_err(failed)?;
             }
         }
     }
+    table.flush().map_err(|error| ExportError::write(path, error))?;
+    drop(table);
     file.finish()?;
     Ok(ExportReport { samples: run.summary.samples.reached(), ..ExportReport::default() })
 }
 
-/// A line after RFC 4180, but that it ends as lines do here: what holds a comma, a quotation mark or the end of a line
-/// is quoted.
-fn line(cells: &[impl AsRef<str>]) -> String {
-    let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    };
-    let cells: Vec<String> = cells.iter().map(|cell| quoted(cell.as_ref())).collect();
-    cells.join(",") + "\n"
+/// Writes lines after RFC 4180, but that they end as lines do here.
+fn csv_writer<W: io::Write>(out: W) -> csv::Writer<W> {
+    csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out)
 }
 
-fn parts(figure: &MetricFigure) -> Vec<Part<'_>> {
-    let mut parts = vec![Part {
+fn parts(figure: &MetricFigure) -> Vec<FigureRow<'_>> {
+    let mut parts = vec![FigureRow {
         part: "metric",
         value: figure.value,
         n: figure.n,
@@ -86,35 +89,35 @@ fn parts(figure: &MetricFigure) -> Vec<Part<'_>> {
         stderr: figure.stderr,
         interval: figure.interval,
         error: figure.error.as_deref(),
-        ..Part::default()
+        ..FigureRow::default()
     }];
     let sub_scores = figure.sub_scores.iter();
-    parts.extend(sub_scores.map(|one| Part {
+    parts.extend(sub_scores.map(|one| FigureRow {
         part: "sub_score",
         name: &one.name,
         value: one.value,
         n: one.n,
-        ..Part::default()
+        ..FigureRow::default()
     }));
     // The first is the value of the metric itself.
     let named = figure.figures.iter().skip(1);
-    parts.extend(named.map(|one| Part {
+    parts.extend(named.map(|one| FigureRow {
         part: "figure",
         name: &one.name,
         value: Some(one.value),
         n: one.n,
         stderr: one.stderr,
-        ..Part::default()
+        ..FigureRow::default()
     }));
     let categories = figure.categories.iter();
-    parts.extend(categories.map(|one| Part {
+    parts.extend(categories.map(|one| FigureRow {
         part: "category",
         name: &one.name,
         value: Some(one.share),
         n: one.count,
-        ..Part::default()
+        ..FigureRow::default()
     }));
-    parts.extend(figure.slices.iter().map(|slice| Part {
+    parts.extend(figure.slices.iter().map(|slice| FigureRow {
         part: "slice",
         by: &slice.by,
         name: &slice.key,
@@ -130,7 +133,12 @@ fn parts(figure: &MetricFigure) -> Vec<Part<'_>> {
     parts
 }
 
-fn row(run: &Run<'_>, model: &str, figure: &MetricFigure, part: &Part<'_>) -> [String; HEADINGS.len()] {
+fn row(
+    run: &ExportedRun<'_>,
+    model: &str,
+    figure: &MetricFigure,
+    part: &FigureRow<'_>,
+) -> [String; HEADINGS.len()] {
     // The shortest text that reads back as the same number.
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     let method = part.interval.and_then(|interval| serde_json::to_value(interval.method).ok());
@@ -163,11 +171,14 @@ fn row(run: &Run<'_>, model: &str, figure: &MetricFigure, part: &Part<'_>) -> [S
 
 #[cfg(test)]
 mod tests {
-    use super::line;
+    use super::csv_writer;
 
     #[test]
     fn what_could_be_taken_for_another_cell_is_quoted() {
-        assert_eq!(line(&["a", "", "b c"]), "a,,b c\n");
-        assert_eq!(line(&["a,b", "say \"x\"", "1\n2", "\r"]), "\"a,b\",\"say \"\"x\"\"\",\"1\n2\",\"\r\"\n");
+        let mut table = csv_writer(Vec::new());
+        table.write_record(["a", "", "b c", ""]).unwrap();
+        table.write_record(["a,b", "say \"x\"", "1\n2", "\r"]).unwrap();
+        let lines = String::from_utf8(table.into_inner().unwrap()).unwrap();
+        assert_eq!(lines, "a,,b c,\n\"a,b\",\"say \"\"x\"\"\",\"1\n2\",\"\r\"\n");
     }
 }

@@ -1,6 +1,10 @@
-//! The parts of the page that do not depend on a run.
+//! Assets of the report: the parts of the page that do not depend on a run.
 
-use super::page::{Parts, RenderedPage, render};
+use super::page::{PageParts, RenderedPage, render};
+use super::template::render_template;
+use super::write::{HtmlError, Link};
+use minijinja::context;
+use minijinja::value::Serde;
 
 const BODY: &str = include_str!("assets/report.html");
 
@@ -19,13 +23,22 @@ pub(super) const STYLE: &str = include_str!("assets/report.css");
 
 const DATA: &str = "<!--data-->";
 
-/// The page before and behind its data, and what it may do.
-pub(super) fn frame(title: &str, links: &str) -> (String, String, String) {
-    let body = BODY.replace("<!--links-->", links);
-    let parts = Parts { title, body: &body, style: STYLE, script: SCRIPT, may_ask: false };
-    let RenderedPage { html, policy } = render(&parts);
-    let (before, behind) = html.split_once(DATA).unwrap_or((&html, ""));
-    (before.to_owned(), behind.to_owned(), policy)
+/// The page around its data.
+pub(super) struct PageFrame {
+    pub(super) before_data: String,
+    pub(super) after_data: String,
+    /// What the page may do: its Content-Security-Policy.
+    pub(super) policy: String,
+}
+
+impl PageFrame {
+    pub(super) fn new(title: &str, links: &[Link]) -> Result<PageFrame, HtmlError> {
+        let body = render_template(BODY, context! { links => Serde(links) })?;
+        let parts = PageParts { title, body: &body, style: STYLE, script: SCRIPT, may_ask: false };
+        let RenderedPage { html, policy } = render(&parts)?;
+        let (before, after) = html.split_once(DATA).unwrap_or((&html, ""));
+        Ok(PageFrame { before_data: before.to_owned(), after_data: after.to_owned(), policy })
+    }
 }
 
 #[cfg(test)]
@@ -34,10 +47,12 @@ mod tests {
 
     #[test]
     fn every_part_has_its_place_and_nothing_is_fetched() {
-        let (before, behind, policy) = frame("a & <b>", "");
+        let frame = PageFrame::new("a & <b>", &[Link { address: "/", text: "All <runs>" }]).unwrap();
+        let PageFrame { before_data: before, after_data: behind, policy } = frame;
+        assert!(before.contains("<a class=\"back\" href=\"/\">All &lt;runs&gt;</a>"), "{before}");
         assert!(before.contains("<title>a &amp; &lt;b&gt;"), "{before}");
         assert!(before.contains(STYLE) && behind.contains(SCRIPT) && before.contains(&policy));
-        for part in ["<!--", "/*style*/", "/*script*/"] {
+        for part in ["<!--", "{{", "{%"] {
             assert!(!before.contains(part) && !behind.contains(part), "{part}");
         }
         for address in ["http:", "https:", "//cdn", "@import", "url("] {

@@ -1,4 +1,4 @@
-//! The small data of some thousand samples, column by column: what lists, filters and plots need.
+//! Columns of the small data of some thousand samples: what lists, filters and plots need.
 
 use gage_core::{MetricResult, Outcome};
 use gage_record::{SampleRecord, SampleStage};

@@ -1,4 +1,4 @@
-//! What the page says of its runs as wholes.
+//! Head block of the page: what it says of its runs as wholes.
 
 use gage_compare::{Comparison, run_label};
 use gage_figures::RecordedRun;
@@ -13,7 +13,7 @@ pub(super) const PAGE_VERSION: u32 = 1;
 
 /// The first block of the page.
 #[derive(Serialize)]
-pub(super) struct Head<'a> {
+pub(super) struct PageHead<'a> {
     format_version: u32,
     runs: Vec<RunHead<'a>>,
     /// Each run but the first against the first.
@@ -42,11 +42,11 @@ struct RunHead<'a> {
     timings: Option<Timings>,
 }
 
-impl<'a> Head<'a> {
+impl<'a> PageHead<'a> {
     pub(super) fn new(
         sources: &'a [RecordedRun],
         comparisons: &[Comparison],
-    ) -> Result<Head<'a>, serde_json::Error> {
+    ) -> Result<PageHead<'a>, serde_json::Error> {
         let without_folder = |comparison: &Comparison| {
             let mut value = serde_json::to_value(comparison)?;
             for side in ["base", "new"] {
@@ -54,7 +54,7 @@ impl<'a> Head<'a> {
             }
             Ok(value)
         };
-        Ok(Head {
+        Ok(PageHead {
             format_version: PAGE_VERSION,
             runs: sources.iter().map(|source| RunHead::new(source, sources)).collect(),
             comparisons: comparisons.iter().map(without_folder).collect::<Result<_, serde_json::Error>>()?,
@@ -62,7 +62,7 @@ impl<'a> Head<'a> {
     }
 }
 
-impl Head<'_> {
+impl PageHead<'_> {
     /// What the runs are called.
     pub(super) fn names(&self) -> Vec<&str> {
         self.runs.iter().map(|run| run.label.as_deref().unwrap_or(run.run_id)).collect()

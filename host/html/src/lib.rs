@@ -17,10 +17,12 @@ mod block;
 mod columns;
 mod head;
 mod page;
+mod template;
 mod text;
 mod write;
 
-pub use page::{FORBIDDEN_IN_SCRIPTS, Parts, RenderedPage, render};
+pub use page::{FORBIDDEN_IN_SCRIPTS, PageParts, RenderedPage, render};
+pub use template::render_template;
 pub use write::{HtmlError, Link, WrittenPage, report_policy, write_html, write_html_file};
 
 #[cfg(test)]

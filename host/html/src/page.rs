@@ -1,9 +1,12 @@
 //! A page with the look of the report: its style, its scripts that every page needs, and a policy that
 //! names what it may do.
 
+use super::template::render_template;
+use crate::HtmlError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gage_core::{Digest, printable_html};
+use gage_core::Digest;
+use minijinja::context;
 
 /// The page, with a place for each part.
 const PAGE: &str = include_str!("assets/page.html");
@@ -19,7 +22,7 @@ const SCRIPT: &str = concat!(
 
 /// What is of one page alone.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
+pub struct PageParts<'a> {
     /// Its title, as text.
     pub title: &'a str,
     /// Its elements, as markup that holds no text of others.
@@ -44,7 +47,10 @@ pub struct RenderedPage {
 
 /// Puts a page together. Its policy lets it run its own script, use its own style and show media that it
 /// holds.
-pub fn render(parts: &Parts<'_>) -> RenderedPage {
+///
+/// # Errors
+/// When the page cannot be made of its template.
+pub fn render(parts: &PageParts<'_>) -> Result<RenderedPage, HtmlError> {
     let style = format!("{STYLE}{}", parts.style);
     let script = format!("{SCRIPT}{}", parts.script);
     let connect = if parts.may_ask { " connect-src 'self';" } else { "" };
@@ -54,14 +60,10 @@ pub fn render(parts: &Parts<'_>) -> RenderedPage {
         source_of(&script),
         source_of(&style)
     );
-    let html = PAGE
-        .replace("<!--policy-->", &policy)
-        .replace("/*style*/", &style)
-        .replace("<!--body-->", parts.body)
-        .replace("/*script*/", &script)
-        // The last: it may be text of others.
-        .replace("<!--title-->", &printable_html(parts.title));
-    RenderedPage { html, policy }
+    let values =
+        context! { title => parts.title, body => parts.body, policy => policy.as_str(), style, script };
+    let html = render_template(PAGE, values)?;
+    Ok(RenderedPage { html, policy })
 }
 
 /// A text of the page as a policy names it.
@@ -93,13 +95,13 @@ mod tests {
     #[test]
     fn a_page_has_its_parts_and_may_do_what_it_says() {
         let parts =
-            Parts { title: "<t>", body: "<main></main>", style: "a{}", script: "b();", may_ask: true };
-        let page = render(&parts);
+            PageParts { title: "<t>", body: "<main></main>", style: "a{}", script: "b();", may_ask: true };
+        let page = render(&parts).unwrap();
         assert!(page.html.contains("<title>&lt;t&gt; – gage-host"), "{}", page.html);
         assert!(page.html.contains("<main></main>") && page.html.contains("a{}</style>"));
         assert!(page.html.contains("b();</script>") && page.html.contains(&page.policy));
         assert!(page.policy.contains("connect-src 'self'"), "{}", page.policy);
-        assert!(!render(&Parts { may_ask: false, ..parts }).policy.contains("connect-src"));
+        assert!(!render(&PageParts { may_ask: false, ..parts }).unwrap().policy.contains("connect-src"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a reader sees of a sample that was opened: everything but what the columns hold.
+//! Texts of a sample that a reader opened: everything but what the columns hold.
 
 use gage_core::MetricResult;
 use gage_record::{ErrorNote, SampleRecord, SampleTiming};

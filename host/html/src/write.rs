@@ -1,12 +1,14 @@
-//! Writes the page.
+//! Writer of the page, as a stream.
 
+use super::assets::PageFrame;
+use super::block;
 use super::columns::Columns;
-use super::head::Head;
+use super::head::PageHead;
 use super::text::TextLine;
-use super::{assets, block};
 use gage_compare::{Comparison, ContentBy};
 use gage_figures::RecordedRun;
 use gage_record::RecordError;
+use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -30,6 +32,10 @@ pub enum HtmlError {
     /// A record cannot be written as JSON.
     #[error("failed to write a record as JSON")]
     Json(#[from] serde_json::Error),
+
+    /// The page cannot be made of its template.
+    #[error("failed to fill in the template of the page")]
+    Template(#[from] minijinja::Error),
 
     /// The page cannot be written.
     #[error("cannot write {}", path.display())]
@@ -83,7 +89,7 @@ pub fn write_html_file(
 }
 
 /// A link above the report, as where it is one of the pages of a server.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Link {
     /// Where it leads.
     pub address: &'static str,
@@ -92,8 +98,11 @@ pub struct Link {
 }
 
 /// What the page of any runs may do: its Content-Security-Policy, for servers that send it as a header.
-pub fn report_policy() -> String {
-    assets::frame("", "").2
+///
+/// # Errors
+/// When the page cannot be made of its template.
+pub fn report_policy() -> Result<String, HtmlError> {
+    Ok(PageFrame::new("", &[])?.policy)
 }
 
 /// Writes the page of some runs. Each of `comparisons` is of the first run and a further one. Without links
@@ -108,11 +117,10 @@ pub fn write_html<W: Write>(
     links: &[Link],
 ) -> Result<WrittenPage, HtmlError> {
     let mut out = CountingWriter { out, bytes: 0 };
-    let head_of_page = Head::new(sources, comparisons)?;
+    let head_of_page = PageHead::new(sources, comparisons)?;
     let ids = head_of_page.names();
-    let link = |link: &Link| format!("<a class=\"back\" href=\"{}\">{}</a>", link.address, link.text);
-    let (before, behind, _) = assets::frame(&ids.join(" · "), &links.iter().map(link).collect::<String>());
-    out.write_all(before.as_bytes())?;
+    let frame = PageFrame::new(&ids.join(" · "), links)?;
+    out.write_all(frame.before_data.as_bytes())?;
     let mut head = block::begin(&mut out, "head")?;
     serde_json::to_writer(&mut head, &head_of_page).map_err(of_json)?;
     block::end(head)?;
@@ -124,7 +132,7 @@ pub fn write_html<W: Write>(
     for (number, source) in sources.iter().enumerate() {
         samples += write_run(&mut out, number, source, content)?;
     }
-    out.write_all(behind.as_bytes())?;
+    out.write_all(frame.after_data.as_bytes())?;
     Ok(WrittenPage { samples, bytes: out.bytes })
 }
 

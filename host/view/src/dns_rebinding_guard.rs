@@ -1,4 +1,4 @@
-//! What stands before every request: who may ask, and what no answer may be used for.
+//! Guard against DNS rebinding, before every request: who may ask, and what no answer may be used for.
 
 use axum::extract::{Request, State};
 use axum::http::header::{

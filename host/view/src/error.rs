@@ -1,4 +1,4 @@
-//! Why there is nothing to see.
+//! Errors that keep the server from starting.
 
 use std::io;
 use std::net::SocketAddr;
@@ -38,6 +38,10 @@ pub enum ViewError {
     #[error(transparent)]
     History(#[from] gage_history::HistoryError),
 
+    /// A page cannot be made of its template.
+    #[error(transparent)]
+    Page(#[from] gage_html::HtmlError),
+
     /// The server ended by itself.
     #[error("the server ended")]
     Serve(#[source] io::Error),
@@ -62,7 +66,7 @@ impl ViewError {
                 Some("choose a --port above 1023, or 0 for any".to_owned())
             }
             ViewError::Listen { .. } => Some("name an address of this machine with --host".to_owned()),
-            ViewError::History(_) | ViewError::Serve(_) => None,
+            ViewError::History(_) | ViewError::Page(_) | ViewError::Serve(_) => None,
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What each address answers.
+//! Handlers: what the server answers at each address.
 
+use crate::ViewError;
 use crate::listing::{Listing, is_live};
 use crate::live::{self, Followers};
 use crate::pages::Pages;
@@ -14,7 +15,6 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use gage_history::HistoryError;
 use gage_html::{RenderedPage, report_policy};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -36,14 +36,14 @@ pub(crate) struct AppState {
 type App = State<Arc<AppState>>;
 
 impl AppState {
-    pub(crate) fn open(root: RunsRoot) -> Result<AppState, HistoryError> {
+    pub(crate) fn open(root: RunsRoot) -> Result<AppState, ViewError> {
         Ok(AppState {
             listing: Listing::open(&root)?,
             root,
-            pages: Pages::new(),
+            pages: Pages::new()?,
             followers: Followers::default(),
             reporter: Reporter::default(),
-            report_policy: report_policy(),
+            report_policy: report_policy()?,
         })
     }
 }
@@ -75,24 +75,24 @@ type Name = Result<Path<String>, PathRejection>;
 
 /// The report of a run, or, while it goes on, what is known of it.
 async fn run(state: App, name: Name) -> Response {
-    let Ok(Path(name)) = name else { return no_run(&state.0, None) };
+    let Ok(Path(name)) = name else { return no_run(None) };
     let (shared, of_run) = (Arc::clone(&state.0), name.clone());
     let looked = blocking(move || shared.root.run(&of_run).map(|folder| (is_live(&folder), folder))).await;
     match looked {
         Ok(Some((true, _))) => page(&state.0.pages.live),
         Ok(Some((false, folder))) => reported(&state.0, vec![folder]).await,
-        Ok(None) => no_run(&state.0, Some(&name)),
+        Ok(None) => no_run(Some(&name)),
         Err(response) => response,
     }
 }
 
 /// The report of a run as far as it is.
 async fn report(state: App, name: Name) -> Response {
-    let Ok(Path(name)) = name else { return no_run(&state.0, None) };
+    let Ok(Path(name)) = name else { return no_run(None) };
     let (shared, of_run) = (Arc::clone(&state.0), name.clone());
     match blocking(move || shared.root.run(&of_run)).await {
         Ok(Some(folder)) => reported(&state.0, vec![folder]).await,
-        Ok(None) => no_run(&state.0, Some(&name)),
+        Ok(None) => no_run(Some(&name)),
         Err(response) => response,
     }
 }
@@ -121,7 +121,7 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
                 }
             ),
         };
-        return refused_page(&state.0, StatusCode::BAD_REQUEST, "Nothing to compare", &message);
+        return refused_page(StatusCode::BAD_REQUEST, "Nothing to compare", &message);
     }
     let shared = Arc::clone(&state.0);
     let found = |shared: &AppState, name: String| shared.root.run(&name).ok_or(name);
@@ -129,7 +129,7 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
         blocking(move || names.into_iter().map(|name| found(&shared, name)).collect::<Result<Vec<_>, _>>());
     match folders.await {
         Ok(Ok(folders)) => reported(&state.0, folders).await,
-        Ok(Err(name)) => no_run(&state.0, Some(&name)),
+        Ok(Err(name)) => no_run(Some(&name)),
         Err(response) => response,
     }
 }
@@ -139,7 +139,7 @@ async fn reported(shared: &AppState, folders: Vec<PathBuf>) -> Response {
         Ok(pieces) => (html_headers(&shared.report_policy), Body::from_stream(pieces)).into_response(),
         Err(refusal) => {
             let title = "There is no report";
-            refused_page(shared, refusal.status(), title, refusal.reason())
+            refused_page(refusal.status(), title, refusal.reason())
         }
     }
 }
@@ -184,12 +184,12 @@ async fn run_now(State(shared): App, name: Name) -> Response {
     }
 }
 
-async fn nothing(State(shared): App, address: Uri) -> Response {
+async fn nothing(address: Uri) -> Response {
     if address.path().starts_with("/data/") {
         return refused(StatusCode::NOT_FOUND, "there is nothing here; the runs are at /");
     }
     let message = "There is nothing at this address. The runs are in the list.";
-    refused_page(&shared, StatusCode::NOT_FOUND, "Nothing here", message)
+    refused_page(StatusCode::NOT_FOUND, "Nothing here", message)
 }
 
 /// Reads files on a thread for it.
@@ -202,18 +202,21 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 const NO_RUN: &str = "there is no such run in this folder; the runs are at /";
 
 /// What people are told of it, by the name that they gave where it is one.
-fn no_run(shared: &AppState, name: Option<&str>) -> Response {
+fn no_run(name: Option<&str>) -> Response {
     let which = name.map_or_else(|| "no such run".to_owned(), |name| format!("no run '{name}'"));
     let message = format!(
         "There is {which} in this folder: it may have been deleted or moved, or its name is another. The runs that are there are in \
          the list."
     );
-    refused_page(shared, StatusCode::NOT_FOUND, "No such run", &message)
+    refused_page(StatusCode::NOT_FOUND, "No such run", &message)
 }
 
 /// Says in a page why there is nothing to see.
-fn refused_page(shared: &AppState, status: StatusCode, title: &str, message: &str) -> Response {
-    (status, page(&shared.pages.refusal(title, message))).into_response()
+fn refused_page(status: StatusCode, title: &str, message: &str) -> Response {
+    match Pages::refusal(title, message) {
+        Ok(refusal) => (status, page(&refusal)).into_response(),
+        Err(_) => refused(status, &format!("{title}: {message}")),
+    }
 }
 
 fn refused_by(refusal: &Refusal) -> Response {

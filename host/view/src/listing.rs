@@ -1,4 +1,4 @@
-//! The runs of the folder with their figures, as the list shows them, and the suites that they are of.
+//! Listing of the runs of the folder with their figures, and of the suites that they are of.
 
 use crate::refusal::Refusal;
 use crate::root::RunsRoot;
@@ -7,10 +7,10 @@ use gage_history::{
 };
 use gage_record::format::MANIFEST_FILE;
 use gage_record::{Manifest, RunFolder, RunStatus};
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// Most figures of one run in the list; its report has all.
 const MAX_FIGURES: usize = 6;
@@ -76,7 +76,7 @@ impl Listing {
 
     /// All runs.
     pub(crate) fn read(&self, root: &RunsRoot) -> Result<ListedRun, Refusal> {
-        let mut history = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = self.runs.lock();
         let shown = |error: HistoryError| refused(&error, root);
         history.refresh().map_err(shown)?;
         let (runs, unreadable) = (history.runs().map_err(shown)?, history.unreadable().map_err(shown)?);
@@ -116,7 +116,7 @@ impl Listing {
     /// The suites, and of one of them (by default that of which there are most runs) its figures over time. May
     /// read the samples of runs that are new.
     pub(crate) fn history(&self, root: &RunsRoot, wanted: Option<&str>) -> Result<Value, Refusal> {
-        let mut history = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = self.suites.lock();
         let shown = |error: HistoryError| refused(&error, root);
         history.refresh().map_err(shown)?;
         let suites = history.suites().map_err(shown)?;

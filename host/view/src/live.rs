@@ -1,4 +1,4 @@
-//! A run that goes on: what is done, how fast, and the figures so far.
+//! Live view of a run that goes on: what is done, how fast, and the figures so far.
 
 mod event_feed;
 mod tally;
@@ -8,10 +8,11 @@ use crate::refusal::Refusal;
 use event_feed::EventFeed;
 use gage_record::format::{EVENTS_FILE, MANIFEST_FILE};
 use gage_record::{JournalTail, Manifest, RecordError, TailRead, unix_milliseconds};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
@@ -37,7 +38,7 @@ impl Followers {
     /// When the run cannot be read.
     pub(crate) fn look(&self, folder: &Path) -> Result<Arc<str>, RecordError> {
         let follower = self.of(folder);
-        let told = follower.lock().unwrap_or_else(PoisonError::into_inner).tell();
+        let told = follower.lock().tell();
         let has_ended = matches!(&told, Ok(told) if !told.is_live);
         if has_ended || told.is_err() {
             self.open().remove(folder);
@@ -60,8 +61,8 @@ impl Followers {
         Arc::clone(&one.follower)
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, FollowedRun>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, HashMap<PathBuf, FollowedRun>> {
+        self.0.lock()
     }
 }
 

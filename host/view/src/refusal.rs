@@ -1,4 +1,4 @@
-//! Why a request has no answer.
+//! Refusals: why a request has no answer.
 
 use axum::http::StatusCode;
 

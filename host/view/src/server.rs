@@ -1,4 +1,4 @@
-//! Listens, and answers until it is told to stop.
+//! Server that listens, and answers until it is told to stop.
 
 use crate::dns_rebinding_guard::{AllowedHosts, guard};
 use crate::handlers::{AppState, router};

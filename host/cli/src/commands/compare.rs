@@ -47,7 +47,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
     let options = CompareOptions {
         gate,
         gate_before: if is_of_suite { base.gate() } else { Vec::new() },
-        most_flips: arguments.top,
+        max_flips: arguments.top,
         allowed: arguments.allow.iter().copied().map(part_of).collect(),
         ..CompareOptions::default()
     };
@@ -177,20 +177,20 @@ fn gate_of(path: &Path) -> Option<Vec<GateSpec>> {
 
 /// Writes the files that were asked for. The code is that of what was said.
 fn write_files(comparison: &Comparison, arguments: &CompareArguments) -> Option<ExitCode> {
-    let written = |path: &Path, text: &str| {
+    let written = |path: &Path, text: std::io::Result<String>| {
         let failed = |error: std::io::Error| {
             let message = format!("cannot write {}: {error}", shown_path(path));
             terminal::usage_error(&message, Some("choose another file in a folder that exists"))
         };
-        std::fs::write(path, text).err().map(failed)
+        text.and_then(|text| std::fs::write(path, text)).err().map(failed)
     };
     if let Some(path) = &arguments.junit
-        && let Some(code) = written(path, &junit_xml(comparison))
+        && let Some(code) = written(path, junit_xml(comparison))
     {
         return Some(code);
     }
     if let Some(path) = &arguments.markdown
-        && let Some(code) = written(path, &markdown(comparison))
+        && let Some(code) = written(path, Ok(markdown(comparison)))
     {
         return Some(code);
     }

@@ -1,7 +1,8 @@
 //! Runs and gates with which something is wrong.
 
-use super::super::{CompareError, CompareOptions, Verdict, compare, junit_xml, markdown, render_comparison};
+use super::super::{CompareError, CompareOptions, Verdict, compare, markdown, render_comparison};
 use super::runs::{Run, compared, gate, scores, task};
+use super::xml_of;
 use gage_config::{GateSpec, SubScoreGate};
 use gage_core::Outcome;
 use gage_figures::RecordedRun;
@@ -23,7 +24,7 @@ fn runs_of_different_suites_share_nothing() {
 }
 
 #[test]
-fn disjoint_samples_and_other_content_and_ids_that_occur_twice_are_counted() {
+fn unpaired_samples_are_counted_by_cause() {
     let mut disjoint = Run::of(&scores(5, 0));
     disjoint.records.iter_mut().for_each(|record| record.sample_id = format!("other-{}", record.index));
     let found = compared(Run::of(&scores(5, 0)), disjoint, gate(0.01));
@@ -92,7 +93,7 @@ fn of_two_killed_runs_the_first_is_to_be_finished() {
 }
 
 #[test]
-fn scores_that_are_too_large_are_said_and_spoil_their_metric_alone() {
+fn scores_that_are_too_large_spoil_their_metric_alone() {
     for huge in [1e101, 1e153, -1e200, 1e300, f64::MAX] {
         let mut new = vec![0.5; 40];
         new[3] = huge;
@@ -143,7 +144,7 @@ fn a_run_compared_with_itself_is_said_to_be() {
 }
 
 #[test]
-fn a_level_finer_than_permutations_has_more_of_them_or_is_refused() {
+fn a_finer_level_has_more_permutations_or_is_refused() {
     let graded = |shift: f64| {
         Run::of(&(0..60).map(|number| 0.5 + shift + f64::from(number % 5) / 100.0).collect::<Vec<f64>>())
     };
@@ -230,13 +231,13 @@ fn why_samples_have_no_score_is_counted_by_reason() {
     new.records[7].metrics[0].card.as_mut().unwrap().primary_score = None;
     let found = compared(Run::of(&scores(100, 0)), new, gate(0.5));
     assert_eq!(found.verdict, Some(Verdict::Pass));
-    for text in [render_comparison(&found, 200, false), markdown(&found), junit_xml(&found)] {
+    for text in [render_comparison(&found, 200, false), markdown(&found), xml_of(&found)] {
         assert!(text.contains("coverage 99 %; not scored in the new run: 1 with the score null"), "{text}");
     }
 }
 
 #[test]
-fn of_runs_that_were_both_stopped_the_coverage_is_of_what_they_were_to_do() {
+fn coverage_of_two_stopped_runs_is_of_what_they_planned() {
     let stopped =
         |reach: TaskCompleteness| Run { status: RunStatus::Incomplete, reach, ..Run::of(&scores(50, 0)) };
     let found = compared(stopped(TaskCompleteness::Of(200)), stopped(TaskCompleteness::Of(200)), gate(0.2));

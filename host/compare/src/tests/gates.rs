@@ -1,10 +1,11 @@
 //! Gates that are lost, that cannot fail, and that nobody asks for.
 
 use super::super::{
-    CompareError, CompareOptions, Comparison, Verdict, compare, github_annotations, junit_xml, markdown,
+    CompareError, CompareOptions, Comparison, Verdict, compare, github_annotations, markdown,
     render_comparison,
 };
 use super::runs::{Run, compared, gate, scores};
+use super::xml_of;
 use gage_config::{GateSpec, SubScoreGate};
 use gage_figures::RecordedRun;
 use gage_record::RunStatus;
@@ -37,9 +38,9 @@ fn a_gate_that_the_suite_of_the_new_run_lost_is_told_everywhere() {
         github_annotations(&found)
             .starts_with("::warning title=gage-host compare::the suite of the baseline has")
     );
-    let xml = junit_xml(&found);
+    let xml = xml_of(&found);
     assert!(xml.contains(&format!("<skipped message=\"{what}\"/>")), "{xml}");
-    assert!(xml.contains("failures=\"0\" errors=\"0\" skipped=\"1\""), "{xml}");
+    assert!(xml.contains("skipped=\"1\" errors=\"0\" failures=\"0\""), "{xml}");
 }
 
 #[test]
@@ -71,7 +72,7 @@ fn what_a_gate_asks_less_than_before_is_told() {
 }
 
 #[test]
-fn a_metric_without_a_gate_is_skipped_and_one_that_passes_says_why() {
+fn junit_skips_ungated_metrics_and_says_why_one_passes() {
     let two = |wrong: usize| {
         let mut run = Run::of(&scores(400, wrong));
         run.tasks[0].metrics.push(gage_figures::test_records::description("other"));
@@ -83,7 +84,7 @@ fn a_metric_without_a_gate_is_skipped_and_one_that_passes_says_why() {
         run.identity["config"]["metrics"] = json!(["m", "other"]);
         run
     };
-    let xml = junit_xml(&compared(two(2), two(2), gate(0.05)));
+    let xml = xml_of(&compared(two(2), two(2), gate(0.05)));
     insta::assert_snapshot!("junit_of_a_metric_without_a_gate", xml);
 }
 
@@ -136,9 +137,11 @@ fn a_margin_as_wide_as_the_scale_is_refused() {
 #[test]
 fn a_refusal_is_an_error_beside_metrics_that_are_skipped() {
     let half = Run { status: RunStatus::Interrupted, ..Run::of(&scores(50, 0)) };
-    let xml = junit_xml(&compared(Run::of(&scores(50, 0)), half, Vec::new()));
+    let xml = xml_of(&compared(Run::of(&scores(50, 0)), half, Vec::new()));
     assert!(
-        xml.contains("<testsuites name=\"gage-host compare\" tests=\"2\" failures=\"0\" errors=\"1\">"),
+        xml.contains(
+            "<testsuites name=\"gage-host compare\" tests=\"2\" skipped=\"1\" failures=\"0\" errors=\"1\">"
+        ),
         "{xml}"
     );
     assert!(xml.contains("<skipped message=\"no gate asks anything of this metric\"/>"), "{xml}");

@@ -80,7 +80,7 @@ fn sums_and_the_approximation_for_many_samples_agree() {
 }
 
 #[test]
-fn the_loss_that_is_seen_by_so_many_is_the_one_that_was_asked_about() {
+fn the_needed_samples_see_the_loss_that_was_asked_about() {
     for (changed, loss, alpha) in [(0.1, 0.05, 0.05), (0.3, 0.1, 0.0125), (0.02, 0.01, 0.05)] {
         // A margin that nothing rules out.
         let asked = SampleSizeQuestion { margin: loss / 2.0, alpha, adjusted: alpha };

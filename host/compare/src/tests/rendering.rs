@@ -1,7 +1,8 @@
 //! What people and build servers see.
 
-use super::super::{Comparison, github_annotations, junit_xml, markdown, render_comparison};
+use super::super::{Comparison, github_annotations, markdown, render_comparison};
 use super::runs::{Run, compared, gate, scores};
+use super::xml_of;
 use unicode_width::UnicodeWidthStr as _;
 
 const HOSTILE: &str =
@@ -71,7 +72,7 @@ fn colours_are_used_only_where_they_are_wanted() {
 fn text_of_others_steers_nothing() {
     let comparison = hostile();
     let (xml, page, annotations) =
-        (junit_xml(&comparison), markdown(&comparison), github_annotations(&comparison));
+        (xml_of(&comparison), markdown(&comparison), github_annotations(&comparison));
     for text in [&xml, &page, &annotations, &render_comparison(&comparison, 80, false)] {
         assert!(!text.contains(['\u{1b}', '\u{202e}']));
         assert!(text.len() < 3_000_000);
@@ -85,7 +86,7 @@ fn text_of_others_steers_nothing() {
 #[test]
 fn build_servers_get_their_formats() {
     let comparison = plain();
-    insta::assert_snapshot!("junit", junit_xml(&comparison));
+    insta::assert_snapshot!("junit", xml_of(&comparison));
     insta::assert_snapshot!("github", github_annotations(&comparison));
     insta::assert_snapshot!("markdown", markdown(&comparison));
 }
@@ -93,7 +94,7 @@ fn build_servers_get_their_formats() {
 #[test]
 fn what_cannot_be_compared_is_an_error_everywhere() {
     let comparison = compared(Run::of(&[]), Run::of(&[]), Vec::new());
-    assert!(junit_xml(&comparison).contains("errors=\"1\""));
+    assert!(xml_of(&comparison).contains("errors=\"1\""));
     assert!(github_annotations(&comparison).starts_with("::error title=INVALID"));
     assert!(markdown(&comparison).starts_with("## INVALID: neither run has a sample"));
     assert!(render_comparison(&comparison, 80, false).contains("INVALID"));
@@ -101,7 +102,7 @@ fn what_cannot_be_compared_is_an_error_everywhere() {
 
 #[test]
 fn long_ids_do_not_fill_what_build_servers_show() {
-    let xml = junit_xml(&hostile());
+    let xml = xml_of(&hostile());
     assert!(xml.len() < 20_000, "{}", xml.len());
     assert!(xml.contains(&format!("{}…: 1 → 0", "x".repeat(200))), "{xml}");
 }

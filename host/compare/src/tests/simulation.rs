@@ -1,8 +1,8 @@
 //! How often gates are wrong, over thousands of simulated runs.
 
+use super::super::measure::Measure;
 use super::super::noninferiority::{ScoreUnits, normal_quantile};
 use super::super::paired_scores::PairedScores;
-use super::super::pairing::Measure;
 use super::super::{mcnemar, sign_flip_tests};
 use gage_figures::random::SplitMix64;
 
@@ -46,7 +46,7 @@ fn runs_that_did_not_change_are_seldom_called_a_regression() {
 }
 
 #[test]
-fn graded_scores_that_did_not_change_are_seldom_called_a_regression() {
+fn unchanged_graded_scores_are_seldom_a_regression() {
     let mut random = SplitMix64::new(12);
     let mut called = 0;
     for gate in 0..u64::from(GATES) {

@@ -1,9 +1,9 @@
 //! Figures are those of SciPy and statsmodels.
 
 use super::super::holm::{benjamini_hochberg, holm};
+use super::super::measure::Measure;
 use super::super::noninferiority::{power as t_power, student_upper_tail};
 use super::super::paired_scores::PairedScores;
-use super::super::pairing::Measure;
 use super::super::sample_size::{ChangeRates, SampleSizeQuestion, pass_power};
 use super::super::{SignFlipTest, mcnemar, sign_flip_tests};
 use gage_figures::{Interval, IntervalMethod};

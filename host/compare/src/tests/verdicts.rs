@@ -158,7 +158,7 @@ fn repeats_are_averaged_first() {
 }
 
 #[test]
-fn every_gated_metric_must_pass_and_alpha_is_shared_between_them() {
+fn every_gated_metric_must_pass_and_alpha_is_shared() {
     let run = |wrong: usize| {
         let mut run = Run::of(&scores(400, 0));
         let mut second = Run::of(&scores(400, wrong)).records;

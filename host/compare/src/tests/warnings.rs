@@ -2,10 +2,10 @@
 //! one of the runs has, and gates that nothing can be asked of.
 
 use super::super::{
-    CompareError, CompareOptions, Comparison, compare, github_annotations, junit_xml, markdown,
-    render_comparison,
+    CompareError, CompareOptions, Comparison, compare, github_annotations, markdown, render_comparison,
 };
 use super::runs::{Run, compared, compared_with, gate, scores, task};
+use super::xml_of;
 use crate::comparisons_with_first;
 use gage_config::{GateSpec, SubScoreGate};
 use gage_figures::Aggregation;
@@ -79,12 +79,12 @@ fn a_warning_stands_wherever_the_answer_stands() {
     assert!(unbroken(render_comparison(&found, 80, false)).contains(&format!("warning: {what}")));
     assert!(markdown(&found).contains("- **warning**: t: the suite of the baseline has &#96;cluster&#95;by"));
     assert!(github_annotations(&found).starts_with("::warning title=gage-host compare::t: the suite of"));
-    assert!(junit_xml(&found).contains("warning: t: the suite of the baseline has"));
+    assert!(xml_of(&found).contains("warning: t: the suite of the baseline has"));
     assert_eq!(serde_json::to_value(&found).unwrap()["warnings"][0]["what"], what);
 }
 
 #[test]
-fn a_margin_that_nothing_is_as_large_as_is_told_where_no_scale_is_declared() {
+fn a_margin_above_all_scores_warns_without_a_scale() {
     let run = |scale: Option<[f64; 2]>, values: [f64; 2]| {
         let mut run = Run::of(&scores(40, 0));
         run.tasks[0].metrics[0].scales = scale.map(|scale| ("mae".to_owned(), scale)).into_iter().collect();
@@ -141,7 +141,7 @@ fn two_tasks() -> Run {
 }
 
 #[test]
-fn a_task_that_only_one_of_the_runs_has_is_skipped_with_the_reason() {
+fn a_task_of_one_run_alone_is_skipped_with_the_reason() {
     for (base, new, asked, expected) in [
         (
             two_tasks(),
@@ -156,12 +156,12 @@ fn a_task_that_only_one_of_the_runs_has_is_skipped_with_the_reason() {
             ["the whole task", "not compared: only in the new run"],
         ),
     ] {
-        let xml = junit_xml(&compared(base, new, asked));
+        let xml = xml_of(&compared(base, new, asked));
         let [name, why] = expected;
         let suite = xml.split("<testsuite name=\"u\"").nth(1).expect("a suite for the task");
-        assert!(suite.starts_with(" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\""), "{xml}");
+        assert!(suite.starts_with(" tests=\"1\" skipped=\"1\" errors=\"0\" failures=\"0\""), "{xml}");
         assert!(
-            suite.contains(&format!("<testcase classname=\"u\" name=\"{name}\">"))
+            suite.contains(&format!("<testcase name=\"{name}\" classname=\"u\">"))
                 && suite.contains(&format!("<skipped message=\"{why}\"/>")),
             "{xml}"
         );
@@ -173,8 +173,8 @@ fn a_task_that_only_one_of_the_runs_has_is_skipped_with_the_reason() {
         other.metric_id = "other".into();
         record.metrics.push(other);
     }
-    let xml = junit_xml(&compared(more, Run::of(&scores(40, 0)), gate(0.1)));
-    assert!(xml.contains("<testcase classname=\"t\" name=\"other\">"), "{xml}");
+    let xml = xml_of(&compared(more, Run::of(&scores(40, 0)), gate(0.1)));
+    assert!(xml.contains("<testcase name=\"other\" classname=\"t\">"), "{xml}");
     assert!(xml.contains("<skipped message=\"not compared: only in the baseline\"/>"), "{xml}");
 }
 
@@ -189,7 +189,7 @@ fn a_gate_that_judges_nothing_of_a_task_is_told_for_either_run() {
         let change = &found.gate_changes[0];
         assert_eq!((change.task_id.as_str(), change.metric_id.as_str(), change.is_lost), ("u", "m", true));
         assert_eq!(change.what, format!("the gate on m of u judges nothing: {run} does not have it"));
-        let xml = junit_xml(&found);
+        let xml = xml_of(&found);
         assert!(
             xml.contains(&format!("<skipped message=\"{}\"/>", change.what))
                 && xml.contains("the whole task"),

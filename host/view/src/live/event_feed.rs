@@ -1,4 +1,4 @@
-//! What the events of a run tell: how many samples there are, when it began, and what went wrong.
+//! Event feed of a run: how many samples there are, when it began, and what went wrong.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

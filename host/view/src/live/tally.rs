@@ -1,4 +1,4 @@
-//! Counts what the journal of a run says, sample by sample.
+//! Tally of what the journal of a run says, sample by sample.
 
 use super::event_feed::EventFeed;
 use gage_core::Outcome;

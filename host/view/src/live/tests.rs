@@ -41,7 +41,7 @@ fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord
 fn look(followers: &Followers, folder: &Path) -> Value {
     // As if some time had passed.
     if let Some(one) = followers.open().get(folder) {
-        one.follower.lock().unwrap().last = None;
+        one.follower.lock().last = None;
     }
     serde_json::from_str(&followers.look(folder).unwrap()).unwrap()
 }

@@ -43,7 +43,7 @@ fn tasks_that_have_not_begun_are_to_come() {
 }
 
 #[test]
-fn the_page_of_a_run_changes_as_it_goes_on_and_becomes_its_report() {
+fn the_page_of_a_live_run_becomes_its_report() {
     let Some(browser) = browser("a run that goes on") else { return };
     let root = tempfile::tempdir().expect("a folder");
     let served = Served::start(root.path());
