@@ -1,10 +1,11 @@
 //! Assets of the report: the parts of the page that do not depend on a run.
 
+use super::error::HtmlError;
 use super::page::{PageParts, RenderedPage, render};
 use super::template::render_template;
-use super::write::{HtmlError, Link};
 use minijinja::context;
 use minijinja::value::Serde;
+use serde::Serialize;
 
 const BODY: &str = include_str!("assets/report.html");
 
@@ -22,6 +23,15 @@ pub(super) const SCRIPT: &str = concat!(
 pub(super) const STYLE: &str = include_str!("assets/report.css");
 
 const DATA: &str = "<!--data-->";
+
+/// A link above the report, as where it is one of the pages of a server.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Link {
+    /// Where it leads.
+    pub address: &'static str,
+    /// What it says.
+    pub text: &'static str,
+}
 
 /// The page around its data.
 pub(super) struct PageFrame {

@@ -15,15 +15,18 @@
 mod assets;
 mod block;
 mod columns;
+mod error;
 mod head;
 mod page;
 mod template;
 mod text;
 mod write;
 
+pub use assets::Link;
+pub use error::HtmlError;
 pub use page::{FORBIDDEN_IN_SCRIPTS, PageParts, RenderedPage, render};
 pub use template::render_template;
-pub use write::{HtmlError, Link, WrittenPage, report_policy, write_html, write_html_file};
+pub use write::{WrittenPage, report_policy, write_html, write_html_file};
 
 #[cfg(test)]
 mod tests;

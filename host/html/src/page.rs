@@ -1,8 +1,8 @@
 //! A page with the look of the report: its style, its scripts that every page needs, and a policy that
 //! names what it may do.
 
+use super::error::HtmlError;
 use super::template::render_template;
-use crate::HtmlError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gage_core::Digest;

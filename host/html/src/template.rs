@@ -1,6 +1,6 @@
 //! Templates of pages: HTML with places for values, which minijinja fills in.
 
-use crate::HtmlError;
+use super::error::HtmlError;
 use gage_core::printable_html;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, escape_formatter};

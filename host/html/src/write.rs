@@ -1,18 +1,16 @@
 //! Writer of the page, as a stream.
 
-use super::assets::PageFrame;
+use super::assets::{Link, PageFrame};
 use super::block;
 use super::columns::Columns;
+use super::error::HtmlError;
 use super::head::PageHead;
 use super::text::TextLine;
 use gage_compare::{Comparison, ContentBy};
 use gage_figures::RecordedRun;
-use gage_record::RecordError;
-use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use thiserror::Error;
+use std::path::Path;
 
 /// Most samples whose texts are in one block: a block is unpacked whole when one of them is opened.
 const MAX_CHUNK_TEXTS: u32 = 256;
@@ -20,36 +18,6 @@ const MAX_CHUNK_TEXTS: u32 = 256;
 const MAX_CHUNK_BYTES: usize = 1 << 20;
 /// Most samples in one block of columns.
 const MAX_CHUNK_ROWS: usize = 4_096;
-
-/// Why there is no page.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum HtmlError {
-    /// A run cannot be read.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-
-    /// A record cannot be written as JSON.
-    #[error("failed to write a record as JSON")]
-    Json(#[from] serde_json::Error),
-
-    /// The page cannot be made of its template.
-    #[error("failed to fill in the template of the page")]
-    Template(#[from] minijinja::Error),
-
-    /// The page cannot be written.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// Its file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-
-    /// What the page is written to refuses it.
-    #[error("cannot write the report")]
-    Output(#[from] io::Error),
-}
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,15 +54,6 @@ pub fn write_html_file(
         let _ = fs::remove_file(&temporary);
     }
     written
-}
-
-/// A link above the report, as where it is one of the pages of a server.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Link {
-    /// Where it leads.
-    pub address: &'static str,
-    /// What it says.
-    pub text: &'static str,
 }
 
 /// What the page of any runs may do: its Content-Security-Policy, for servers that send it as a header.

@@ -1,0 +1,36 @@
+//! Errors of a page.
+
+use gage_record::RecordError;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why there is no page.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HtmlError {
+    /// A run cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+
+    /// A record cannot be written as JSON.
+    #[error("failed to write a record as JSON")]
+    Json(#[from] serde_json::Error),
+
+    /// The page cannot be made of its template.
+    #[error("failed to fill in the template of the page")]
+    Template(#[from] minijinja::Error),
+
+    /// The page cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// What the page is written to refuses it.
+    #[error("cannot write the report")]
+    Output(#[from] io::Error),
+}
