@@ -4,9 +4,9 @@
 
 mod tokens;
 
-use crate::datasets::Datasets;
 use crate::plan::{Plan, PlannedTask};
 use crate::request::{PromptSize, prompt_size};
+use crate::session::datasets::Datasets;
 use gage_config::{LoopMode, PipelineConfig, RequestKind, RoleAdapterSpec};
 use gage_data::{TokenCounter, stream};
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! What must be equal for a run to be resumed, and what a lock pins.
 
-use crate::datasets::Datasets;
 use crate::plan::{Plan, Scoring};
 use crate::session::Session;
+use crate::session::datasets::Datasets;
 use gage_config::{PluginReference, withheld_json};
 use gage_core::Object;
 use gage_plugin::PluginIdentity;

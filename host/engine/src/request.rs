@@ -1,7 +1,7 @@
 //! The request of a sample: its messages, its parameters, and how large it is.
 
+use crate::pipeline::infer::support_role;
 use crate::plan::PlannedTask;
-use crate::support_role;
 use gage_backend::{Continuation, DrawIndex, GenerateRequest, LoglikelihoodRequest, RollingRequest};
 use gage_config::{BackendSpec, ContinuationText, RequestKind};
 use gage_core::{ContentPart, Message, Messages, Object, Role, Sample, SampleView, SamplingParams};

@@ -1,7 +1,7 @@
 //! What earlier processes of a run have done, and what is left of a row.
 
-use crate::reader::{PreparedRow, ReadError, RowWork};
-use crate::scoring_batches::{BATCH, Batches};
+use crate::pipeline::read::{PreparedRow, ReadError, RowWork};
+use crate::pipeline::score::batches::{BATCH, Batches};
 use gage_core::Outcome;
 use gage_record::{AnswerReader, IndexedSample, JournalIndex, SampleRecord, Stage};
 use std::collections::HashSet;

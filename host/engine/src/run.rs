@@ -1,16 +1,19 @@
 //! A whole run: its folder, its tasks, and what came of them.
 
-use crate::budget::{BudgetTracker, RunUsage};
-use crate::cancel_token::{CancelToken, StopReason};
-use crate::datasets::Datasets;
-use crate::events::Events;
+pub(crate) mod rescore;
+pub(crate) mod task_scheduler;
+
 use crate::identity;
-use crate::invalid::TooManyInvalid;
+use crate::limits::budget::{BudgetTracker, RunUsage};
+use crate::limits::cancel_token::{CancelToken, StopReason};
+use crate::limits::invalid_rows::TooManyInvalid;
+use crate::pipeline::record::events::Events;
+use crate::pipeline::task_state::TaskState;
 use crate::plan::{Plan, PlannedDataset};
 use crate::progress::Progress;
+use crate::run::task_scheduler::TaskScheduler;
 use crate::session::Session;
-use crate::task_scheduler::TaskScheduler;
-use crate::task_state::TaskState;
+use crate::session::datasets::Datasets;
 use gage_core::{Outcome, OutcomeCounts};
 use gage_data::{DataError, MissingField};
 use gage_observe::{Observability, ObserveError};

@@ -1,9 +1,13 @@
 //! A plan with its models loaded.
 
-use crate::datasets::Datasets;
-use crate::media::check_first_row;
+pub(crate) mod datasets;
+pub(crate) mod media;
+pub(crate) mod models;
+
 use crate::plan::Plan;
 use crate::run::RunError;
+use crate::session::datasets::Datasets;
+use crate::session::media::check_first_row;
 use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
 use gage_config::{Problems, RequestKind};
 use gage_core::Object;

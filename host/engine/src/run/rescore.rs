@@ -1,15 +1,15 @@
 //! The answers of a run, scored once more: with other metrics, or with a newer version of the same. No model
 //! is asked, and no dataset is read.
 
-use crate::budget::RunUsage;
-use crate::cancel_token::CancelToken;
 use crate::identity;
-use crate::inference::SampleResult;
+use crate::limits::budget::RunUsage;
+use crate::limits::cancel_token::CancelToken;
+use crate::pipeline::infer::SampleResult;
+use crate::pipeline::score::batches::Batches;
+use crate::pipeline::score::score;
 use crate::plan::Scoring;
 use crate::progress::{FinishedSample, Progress};
 use crate::run::{RunReport, TaskReport};
-use crate::scoring::score;
-use crate::scoring_batches::Batches;
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::{
     JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunReader, SampleRecord,

@@ -1,11 +1,11 @@
 //! The roles that support a model: what they find is put before it, or answers its calls of tools.
 
-use crate::call_coalescer::CallCoalescer;
-use crate::judging::RolePermits;
+use crate::limits::permits::{RequestLimits, RequestSlot};
+use crate::pipeline::infer::call_coalescer::CallCoalescer;
+use crate::pipeline::post_process::judging::RolePermits;
+use crate::pipeline::task_state::TaskState;
 use crate::plan::PlannedHelper;
-use crate::request_slots::{RequestLimits, RequestSlot};
 use crate::session::Session;
-use crate::task_state::TaskState;
 use gage_backend::{Backend, DrawIndex, GenerateRequest, cancellable, output_to_guest, with_slot};
 use gage_core::{Message, ModelOutput, Object, Outcome, SampleView, SamplingParams, Usage};
 use gage_plugin::{AdapterReply, ItemError, PreparedCall, RoleAdapter, message_from_guest};

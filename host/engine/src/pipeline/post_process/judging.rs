@@ -2,15 +2,15 @@
 
 mod combined;
 
-use crate::embedding::SEMANTIC;
-use crate::eval_config::{self, ParamOverride};
-use crate::inference::SampleResult;
+use crate::limits::permits::{RequestLimits, RequestSlot};
+use crate::pipeline::infer::SampleResult;
+use crate::pipeline::infer::support_role;
+use crate::pipeline::post_process::embedding::SEMANTIC;
+use crate::pipeline::task_state::TaskState;
 use crate::plan::{PlannedJudge, PlannedJudges};
-use crate::request_slots::{RequestLimits, RequestSlot};
+use crate::sample::eval_config::{self, ParamOverride};
+use crate::sample::usage::{named, sum_of};
 use crate::session::Session;
-use crate::support_role;
-use crate::task_state::TaskState;
-use crate::usage::{named, sum_of};
 use combined::{JudgeReplies, Judgement, output_of};
 use gage_backend::{Backend, DrawIndex, GenerateRequest, cancellable, output_to_guest, with_slot};
 use gage_config::{Combine, RoleAdapterSpec};

@@ -1,22 +1,22 @@
 //! One task: its rows are read, the sample loop runs, and both end together. What scores and what records
 //! belongs to the run.
 
-use crate::cancel_token::CancelToken;
-use crate::dispatcher::{DispatchReport, Dispatcher, WorkerContext};
-use crate::drainable_semaphore::DrainableSemaphore;
-use crate::inference::InferenceStep;
-use crate::invalid::{InvalidRows, TooManyInvalid};
-use crate::post_inference::PostInferenceSteps;
+use crate::limits::cancel_token::CancelToken;
+use crate::limits::drainable_semaphore::DrainableSemaphore;
+use crate::limits::invalid_rows::{InvalidRows, TooManyInvalid};
+use crate::limits::permits::RequestLimits;
+use crate::pipeline::dispatcher::{DispatchReport, Dispatcher, WorkerContext};
+use crate::pipeline::infer::InferenceStep;
+use crate::pipeline::infer::support_role::SupportRole;
+use crate::pipeline::post_process::PostInferenceSteps;
+use crate::pipeline::read::{PrefetchSender, ReadError, ReadOutput, RowWork, read};
+use crate::pipeline::record::RecordRequest;
+use crate::pipeline::result_router::ResultRouter;
+use crate::pipeline::score::ScoreRequest;
+use crate::pipeline::task_state::TaskState;
 use crate::progress::Progress;
-use crate::reader::{PrefetchSender, ReadError, ReadOutput, RowWork, read};
-use crate::recorder::RecordRequest;
-use crate::request_slots::RequestLimits;
-use crate::result_router::ResultRouter;
 use crate::resume::ResumeState;
 use crate::run::RunError;
-use crate::scoring::ScoreRequest;
-use crate::support_role::SupportRole;
-use crate::task_state::TaskState;
 use gage_backend::Backend;
 use gage_config::LoopMode;
 use gage_core::spawn_named;

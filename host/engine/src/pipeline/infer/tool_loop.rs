@@ -1,13 +1,13 @@
 //! A model that calls tools: its calls are answered and it is asked again, until it answers without calls or a
 //! bound is reached.
 
-use crate::inference::{InferenceStep, SampleResult, failure_of, milliseconds, outcome_of};
-use crate::request_slots::RequestSlot;
-use crate::support_role::{
+use crate::limits::permits::RequestSlot;
+use crate::pipeline::infer::support_role::{
     SupportError, SupportFailure, SupportInput, SupportOutput, SupportRole, payload_of,
 };
-use crate::tool_calls::{MAX_CALLS, ToolCall, choice_after, result_of};
-use crate::usage::{TOOL_USAGE, sum_of};
+use crate::pipeline::infer::tool_calls::{MAX_CALLS, ToolCall, choice_after, result_of};
+use crate::pipeline::infer::{InferenceStep, SampleResult, failure_of, milliseconds, outcome_of};
+use crate::sample::usage::{TOOL_USAGE, sum_of};
 use futures::future::join_all;
 use gage_backend::{GenerateRequest, RequestTiming, cancellable, with_slot};
 use gage_config::ToolLoopSpec;

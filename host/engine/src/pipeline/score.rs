@@ -1,12 +1,15 @@
 //! The threads that score answers: components are called with batches, off the async runtime.
 
-use crate::eval_config::{self, ParamOverride};
-use crate::extraction::extract;
-use crate::inference::SampleResult;
+pub(crate) mod batches;
+pub(crate) mod extraction;
+
+use crate::pipeline::infer::SampleResult;
+use crate::pipeline::record::{JournalItem, RecordRequest};
+use crate::pipeline::score::batches::PendingAnswer;
+use crate::pipeline::score::extraction::extract;
+use crate::pipeline::task_state::TaskState;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
-use crate::recorder::{JournalItem, RecordRequest};
-use crate::scoring_batches::PendingAnswer;
-use crate::task_state::TaskState;
+use crate::sample::eval_config::{self, ParamOverride};
 use compact_str::CompactString;
 use gage_core::{
     EvalContext, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, TIMING_KEYS, redact,

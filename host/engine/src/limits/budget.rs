@@ -3,11 +3,11 @@
 //! What is spent on a sample is told in its record, where a run that goes on finds it again. Of a sample that has none, for
 //! it was cut off between two requests, the manifest keeps it.
 
-use crate::cancel_token::{CancelToken, StopReason};
-use crate::embedding::SEMANTIC;
+use crate::limits::cancel_token::{CancelToken, StopReason};
+use crate::pipeline::post_process::embedding::SEMANTIC;
+use crate::pipeline::task_state::is_failure;
 use crate::plan::{Plan, PlannedTask};
-use crate::task_state::is_failure;
-use crate::usage::{TOOL_USAGE, sum_of, usage_at, usage_in};
+use crate::sample::usage::{TOOL_USAGE, sum_of, usage_at, usage_in};
 use gage_config::{BudgetSpec, PriceSpec};
 use gage_core::Usage;
 use gage_record::{JournalIndex, Manifest, RecordError, SampleRecord};

@@ -1,13 +1,13 @@
 //! What becomes of a row when it has ended: its batch, its scorers, the journal.
 
-use crate::budget;
-use crate::drainable_semaphore::DrainableSemaphore;
-use crate::inference::SampleResult;
-use crate::post_inference::PostInferenceSteps;
-use crate::recorder::{JournalItem, RecordRequest};
-use crate::scoring::ScoreRequest;
-use crate::scoring_batches::{Batches, PendingAnswer};
-use crate::task_state::TaskState;
+use crate::limits::budget;
+use crate::limits::drainable_semaphore::DrainableSemaphore;
+use crate::pipeline::infer::SampleResult;
+use crate::pipeline::post_process::PostInferenceSteps;
+use crate::pipeline::record::{JournalItem, RecordRequest};
+use crate::pipeline::score::ScoreRequest;
+use crate::pipeline::score::batches::{Batches, PendingAnswer};
+use crate::pipeline::task_state::TaskState;
 use gage_core::Outcome;
 use gage_record::SampleRecord;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! A task that runs, as the threads of the run see it.
 
-use crate::budget::BudgetTracker;
-use crate::cancel_token::{CancelToken, StopReason};
+use crate::limits::budget::BudgetTracker;
+use crate::limits::cancel_token::{CancelToken, StopReason};
 use crate::plan::PlannedTask;
 use gage_backend::{BackendError, BackendErrorKind};
 use gage_config::FailurePolicy;

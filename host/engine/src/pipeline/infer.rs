@@ -1,10 +1,15 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
+pub(crate) mod call_coalescer;
+pub(crate) mod support_role;
+pub(crate) mod tool_calls;
+pub(crate) mod tool_loop;
+
+use crate::limits::permits::{RequestLimits, RequestSlot, SampleSlot};
+use crate::pipeline::infer::support_role::{self, SupportFailure, SupportRole, SupportStepsResult};
+use crate::pipeline::infer::tool_loop::ToolLoop;
+use crate::pipeline::task_state::TaskState;
 use crate::request::{PromptParts, Request, prompt_note};
-use crate::request_slots::{RequestLimits, RequestSlot, SampleSlot};
-use crate::support_role::{self, SupportFailure, SupportRole, SupportStepsResult};
-use crate::task_state::TaskState;
-use crate::tool_loop::ToolLoop;
 use gage_backend::{
     Backend, BackendError, LoglikelihoodOutput, RequestTiming, RollingOutput, cancellable, with_slot,
 };

@@ -1,10 +1,13 @@
 //! Who is asked about an answer when the model has given it: a model that makes vectors, and judges.
 
-use crate::budget;
-use crate::embedding::EmbeddingStep;
-use crate::inference::SampleResult;
-use crate::judging::JudgeStep;
-use crate::task_state::TaskState;
+pub(crate) mod embedding;
+pub(crate) mod judging;
+
+use crate::limits::budget;
+use crate::pipeline::infer::SampleResult;
+use crate::pipeline::post_process::embedding::EmbeddingStep;
+use crate::pipeline::post_process::judging::JudgeStep;
+use crate::pipeline::task_state::TaskState;
 use gage_core::Outcome;
 use std::sync::Arc;
 

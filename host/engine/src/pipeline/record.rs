@@ -1,10 +1,12 @@
 //! The thread that writes the journal: what waits is written together and made safe on the
 //! disk once, before any of it counts as done.
 
-use crate::events::Events;
-use crate::inference::SampleResult;
+pub(crate) mod events;
+
+use crate::pipeline::infer::SampleResult;
+use crate::pipeline::record::events::Events;
+use crate::pipeline::task_state::TaskState;
 use crate::progress::{FinishedSample, Progress};
-use crate::task_state::TaskState;
 use gage_record::{AnswerEntry, JournalEntry, JournalWriter, RecordError, SampleRecord, ScoresEntry};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

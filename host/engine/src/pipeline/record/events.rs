@@ -1,8 +1,8 @@
 //! What a run tells those who observe it: its events, its counters and its traces.
 
-use crate::inference::SampleResult;
-use crate::recorder::JournalItem;
-use crate::usage::{usage_in, usage_of};
+use crate::pipeline::infer::SampleResult;
+use crate::pipeline::record::JournalItem;
+use crate::sample::usage::{usage_in, usage_of};
 use gage_core::{Outcome, Usage};
 use gage_observe::{
     AnswerMeasurements, Event, Level, Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES, SampleEnd,

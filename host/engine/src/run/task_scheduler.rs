@@ -1,17 +1,17 @@
 //! The tasks of a run, in order or several at a time, and the threads that all of them share.
 
-use crate::cancel_token::StopReason;
-use crate::embedding::EmbeddingStep;
-use crate::events::Events;
-use crate::judging::{JudgeStep, RolePermits};
-use crate::post_inference::PostInferenceSteps;
-use crate::recorder::{self, RecordRequest};
+use crate::limits::cancel_token::StopReason;
+use crate::pipeline::infer::support_role::SupportRole;
+use crate::pipeline::post_process::PostInferenceSteps;
+use crate::pipeline::post_process::embedding::EmbeddingStep;
+use crate::pipeline::post_process::judging::{JudgeStep, RolePermits};
+use crate::pipeline::record::events::Events;
+use crate::pipeline::record::{self, RecordRequest};
+use crate::pipeline::score::{self, ScoreQueue, ScoreRequest};
+use crate::pipeline::task::{CancelOnPanic, TaskOutput, TaskResources, run_task};
+use crate::pipeline::task_state::TaskState;
 use crate::resume::ResumeState;
 use crate::run::{RunContext, RunError, TaskReport};
-use crate::scoring::{self, ScoreQueue, ScoreRequest};
-use crate::support_role::SupportRole;
-use crate::task_pipeline::{CancelOnPanic, TaskOutput, TaskResources, run_task};
-use crate::task_state::TaskState;
 use gage_config::{DatasetSpec, FailurePolicy};
 use gage_core::{Object, spawn_named};
 use gage_data::DataError;
@@ -69,7 +69,7 @@ impl<'r> TaskScheduler<'r> {
                     let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
                     spawn_named(threads, "scorer", move || {
                         let _guard = CancelOnPanic(stop);
-                        scoring::run(&batches, &sender);
+                        score::run(&batches, &sender);
                     })
                 })
                 .collect();
@@ -77,7 +77,7 @@ impl<'r> TaskScheduler<'r> {
             drop(batches);
             let recorder = spawn_named(threads, "recorder", move || {
                 let _guard = CancelOnPanic(stop);
-                let result = recorder::run(writer, &mut entries, self.run.progress.as_ref(), self.events);
+                let result = record::run(writer, &mut entries, self.run.progress.as_ref(), self.events);
                 // With the receiver gone nobody waits for a journal that cannot be written.
                 drop(entries);
                 if result.is_err() {

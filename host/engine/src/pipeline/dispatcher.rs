@@ -1,17 +1,17 @@
 //! The sample loop: rows are taken one after the other, as many at once as are allowed, and each is asked about, judged and
 //! handed on.
 
-use crate::budget;
-use crate::drainable_semaphore::DrainableSemaphore;
-use crate::inference::{InferenceStep, SampleResult};
-use crate::invalid::InvalidRows;
+use crate::limits::budget;
+use crate::limits::drainable_semaphore::DrainableSemaphore;
+use crate::limits::invalid_rows::InvalidRows;
+use crate::limits::permits::SampleSlot;
+use crate::pipeline::infer::{InferenceStep, SampleResult};
+use crate::pipeline::post_process::PostInferenceSteps;
+use crate::pipeline::read::{PreparedRow, RowWork};
+use crate::pipeline::result_router::{ResultRouter, RowResult};
+use crate::pipeline::score::batches::PendingAnswer;
 use crate::plan::PlannedTask;
-use crate::post_inference::PostInferenceSteps;
-use crate::reader::{PreparedRow, RowWork};
-use crate::request_slots::SampleSlot;
-use crate::result_router::{ResultRouter, RowResult};
 use crate::run::RunError;
-use crate::scoring_batches::PendingAnswer;
 use gage_core::{Outcome, Sample};
 use gage_data::{Rejection, RejectionStage};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};

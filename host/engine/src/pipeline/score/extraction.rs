@@ -1,6 +1,6 @@
 //! The final answer in what a model wrote: the extractors of a task, one after the other.
 
-use crate::inference::SampleResult;
+use crate::pipeline::infer::SampleResult;
 use crate::plan::PlannedExtractor;
 use gage_core::{EvalContext, JsonView, Object, Outcome};
 use gage_plugin::{ExtractedAnswer, Extractor, ItemError};

@@ -1,7 +1,7 @@
 //! The thread that loads rows and prepares Samples.
 
-use crate::cancel_token::CancelToken;
-use crate::invalid::InvalidRows;
+use crate::limits::cancel_token::CancelToken;
+use crate::limits::invalid_rows::InvalidRows;
 use crate::resume::ResumeState;
 use gage_core::Sample;
 use gage_data::{DataError, MissingField, Preparation, PreparedSample, Rejection, Rows, stream};

@@ -2,7 +2,7 @@
 //! batches of a run are the same however many requests and threads it has, and however often it was
 //! interrupted, and what a scorer makes of them is too.
 
-use crate::inference::SampleResult;
+use crate::pipeline::infer::SampleResult;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,14 +1,14 @@
 //! The meaning of an answer beside that of its references: a model makes vectors of the texts, and the cosines of their
 //! angles are recorded. The vectors are not.
 
-use crate::inference::{SampleResult, failure_of};
-use crate::judging::RolePermits;
+use crate::limits::permits::{RequestLimits, RequestSlot};
+use crate::pipeline::infer::support_role::SupportFailure;
+use crate::pipeline::infer::{SampleResult, failure_of};
+use crate::pipeline::post_process::judging::RolePermits;
+use crate::pipeline::task_state::TaskState;
 use crate::plan::PlannedEmbed;
-use crate::request_slots::{RequestLimits, RequestSlot};
+use crate::sample::usage::named;
 use crate::session::Session;
-use crate::support_role::SupportFailure;
-use crate::task_state::TaskState;
-use crate::usage::named;
 use gage_backend::{Backend, EmbedRequest, cancellable, with_slot};
 use gage_core::{EvalContext, Object, Outcome, Usage};
 use gage_record::Stage;

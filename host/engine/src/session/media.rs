@@ -1,7 +1,7 @@
 //! Media in the Samples of a task, and a backend that does not take them.
 
-use crate::datasets::Datasets;
 use crate::plan::{Plan, PlannedTask};
+use crate::session::datasets::Datasets;
 use gage_backend::{MediaSupport, media_support};
 use gage_config::{DatasetSpec, Problems};
 use gage_data::{LocateOptions, stream};

@@ -1,8 +1,8 @@
 //! The place of a request among those in flight. A request that waits to be sent again is not in flight, and
 //! has none meanwhile.
 
+use crate::pipeline::task_state::TaskState;
 use crate::progress::Progress;
-use crate::task_state::TaskState;
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
