@@ -8,6 +8,7 @@ use crate::plan::{Plan, PlannedTask};
 use crate::request::{PromptSize, prompt_size};
 use crate::session::datasets::Datasets;
 use gage_config::{LoopMode, PipelineConfig, RequestKind, RoleAdapterSpec};
+use gage_core::SamplingParams;
 use gage_data::{TokenCounter, stream};
 use serde::Serialize;
 use std::ops::{Add, ControlFlow};
@@ -168,18 +169,12 @@ impl Plan {
         };
         let completion = match spec.steps.inference.request {
             RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood => Range::default(),
-            RequestKind::Generate => {
-                let most = task.sampling_params.max_new_tokens.map_or(DEFAULT_COMPLETION_TOKENS, f64::from);
-                Range::new((most * MIN_COMPLETION_SHARE).max(1.0), most)
-            }
+            RequestKind::Generate => completion_tokens(&task.sampling_params),
         };
         let prompt = Range::new(seen.prompt_tokens, seen.prompt_tokens);
         let mut requests = Vec::new();
         // A component may answer itself, and the model may call no tool.
-        let reply_of = |role: &RoleAdapterSpec| {
-            let most = role.sampling_params.max_new_tokens.map_or(DEFAULT_COMPLETION_TOKENS, f64::from);
-            Range::new((most * MIN_COMPLETION_SHARE).max(1.0), most)
-        };
+        let reply_of = |role: &RoleAdapterSpec| completion_tokens(&role.sampling_params);
         for helper in task.support.iter().filter(|helper| !helper.role.backend_id.is_empty()) {
             let least = if helper.adapter.is_some() { 0.0 } else { asked };
             let (times, reply) = (Range::new(least, asked), reply_of(&helper.role));
@@ -267,6 +262,12 @@ impl Plan {
             seconds: Range::new(rounds(requests.low) * least, rounds(requests.high) * most),
         }
     }
+}
+
+/// The tokens of a completion with these parameters.
+fn completion_tokens(params: &SamplingParams) -> Range {
+    let most = params.max_new_tokens.map_or(DEFAULT_COMPLETION_TOKENS, f64::from);
+    Range::new((most * MIN_COMPLETION_SHARE).max(1.0), most)
 }
 
 /// What a role does.

@@ -9,7 +9,17 @@
 //! ```
 //!
 //! All queues between them are bounded, so memory does not grow with the number of samples.
-//! Imports everything below it; knows nothing of terminals or of how results are shown.
+//!
+//! The modules have one order; each imports only from those before it:
+//!
+//! 1. `sample`, `progress`: the types of one sample, and the trait that shows a run.
+//! 2. `plan`, `resume`: what is checked without a model; what earlier processes of a run left to do.
+//! 3. `limits`, `request`, `session`: cancellation, budgets and permits; prompts; datasets and models.
+//! 4. `identity`, `estimate`, `run_error`: what a run is made from, what it would take, why it ends.
+//! 5. `pipeline`: one task, from the reader to the journal.
+//! 6. `run`: all tasks, their shared threads, rescoring.
+//!
+//! The crate imports everything below it in the workspace, and knows nothing of terminals or of how results are shown.
 
 mod estimate;
 mod identity;
@@ -20,6 +30,7 @@ mod progress;
 mod request;
 mod resume;
 mod run;
+mod run_error;
 mod sample;
 mod session;
 
@@ -32,8 +43,11 @@ pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
 pub use progress::{FinishedSample, NoProgress, Progress};
+pub use run::context::{RunContext, RunOptions};
+pub use run::report::{RunReport, TaskReport};
 pub use run::rescore::{RescoreContext, RescoreError, rescore};
-pub use run::{RunContext, RunError, RunOptions, RunReport, TaskReport, run};
+pub use run::run;
+pub use run_error::RunError;
 pub use session::Session;
 pub use session::datasets::{Datasets, LocatedDataset};
 pub use session::models::fetch_models;

@@ -2,6 +2,5 @@
 
 pub(crate) mod budget;
 pub(crate) mod cancel_token;
-pub(crate) mod drainable_semaphore;
 pub(crate) mod invalid_rows;
 pub(crate) mod permits;

@@ -1,11 +1,16 @@
 //! The pipeline of a task, from its rows to its records.
+//!
+//! Rows flow `read` → `dispatcher` → `infer` → `post_process` → `result_router` → `score` → `record`. Imports go the other
+//! way round where a stage hands its result to the next one: `task` connects all of them, and none imports `task`.
 
 pub(crate) mod dispatcher;
+pub(crate) mod guest_prompt;
 pub(crate) mod infer;
 pub(crate) mod post_process;
 pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod result_router;
+pub(crate) mod role_client;
 pub(crate) mod score;
 pub(crate) mod task;
 pub(crate) mod task_state;

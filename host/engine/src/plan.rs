@@ -7,6 +7,7 @@ mod dataset;
 mod embed;
 mod metric;
 mod model_capabilities;
+pub(crate) mod model_files;
 mod prompt_provenance;
 mod steps;
 mod support;

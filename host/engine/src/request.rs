@@ -1,6 +1,7 @@
 //! The request of a sample: its messages, its parameters, and how large it is.
 
-use crate::pipeline::infer::support_role;
+pub(crate) mod support_context;
+
 use crate::plan::PlannedTask;
 use gage_backend::{Continuation, DrawIndex, GenerateRequest, LoglikelihoodRequest, RollingRequest};
 use gage_config::{BackendSpec, ContinuationText, RequestKind};
@@ -156,7 +157,7 @@ impl PromptParts {
         params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
         let mut rendered_prompt = self.rendered;
         let messages = match &task.prompt {
-            None => match support_role::context_of(support_output) {
+            None => match support_context::context_of(support_output) {
                 None => self.messages,
                 Some(context) => {
                     if self.messages.is_empty() && rendered_prompt.is_some() {
@@ -172,7 +173,7 @@ impl PromptParts {
                 }
             },
             Some(prompt) => {
-                let payload = support_role::payload_of(support_output);
+                let payload = support_context::payload_of(support_output);
                 let rendered = prompt.render(&prompt_context(task, &sample.value(), &payload));
                 Messages::from(rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?)
             }
@@ -205,25 +206,27 @@ impl PromptParts {
             RequestKind::Loglikelihood => {
                 Ok(Request::Loglikelihood(LoglikelihoodRequest { id, messages, prompt, continuations }))
             }
-            RequestKind::RollingLoglikelihood if messages.iter().any(Message::has_media) => note(
-                "media_unsupported",
-                "the log-likelihood is that of a text, and a message of the sample holds media",
-                "/messages",
-            ),
-            RequestKind::RollingLoglikelihood => {
-                let has_special_tokens = prompt.is_some();
-                let text = prompt.unwrap_or_else(|| whole_text(&messages));
-                if text.is_empty() {
-                    return note(
-                        "empty_text",
-                        "the text whose log-likelihood is asked for is empty",
-                        "/messages",
-                    );
-                }
-                Ok(Request::Rolling(RollingRequest { id, text, has_special_tokens }))
-            }
+            RequestKind::RollingLoglikelihood => rolling_request(id, &messages, prompt),
         }
     }
+}
+
+/// The request for the log-likelihood of a whole text.
+fn rolling_request(id: String, messages: &[Message], prompt: Option<String>) -> Result<Request, ErrorNote> {
+    let note =
+        |kind: &str, message: &str| Err(prompt_note(kind, message.to_owned(), Some("/messages".to_owned())));
+    if messages.iter().any(Message::has_media) {
+        return note(
+            "media_unsupported",
+            "the log-likelihood is that of a text, and a message of the sample holds media",
+        );
+    }
+    let has_special_tokens = prompt.is_some();
+    let text = prompt.unwrap_or_else(|| whole_text(messages));
+    if text.is_empty() {
+        return note("empty_text", "the text whose log-likelihood is asked for is empty");
+    }
+    Ok(Request::Rolling(RollingRequest { id, text, has_special_tokens }))
 }
 
 /// The texts of messages, joined by line breaks: the whole text of a sample, without a template of chats.

@@ -1,9 +1,11 @@
-//! What earlier processes of a run have done, and what is left of a row.
+//! The state of a run that is resumed: what earlier processes recorded, and what is left of each row.
 
-use crate::pipeline::read::{PreparedRow, ReadError, RowWork};
-use crate::pipeline::score::batches::{BATCH, Batches};
+pub(crate) mod row_work;
+
+use crate::sample::batch_rows::{batch_of, rows_of_batch};
 use gage_core::Outcome;
 use gage_record::{AnswerReader, IndexedSample, JournalIndex, SampleRecord, Stage};
+use row_work::{PreparedRow, ReadError, RowWork};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -67,13 +69,13 @@ impl ResumeState {
         let mut samples = index.samples(task_id).peekable();
         while let Some((row, sample)) = samples.next() {
             found.add(sample, retried);
-            let rows = Batches::rows_of_batch(row);
+            let rows = rows_of_batch(row);
             if samples.peek().is_some_and(|(next, _)| rows.contains(next)) {
                 continue;
             }
             let end = total.map_or(rows.end, |total| total.clamp(rows.start, rows.end));
             if found.is_complete(end - rows.start) {
-                complete.insert(row / BATCH);
+                complete.insert(batch_of(row));
             }
             found = BatchProgress::new();
         }
@@ -103,7 +105,7 @@ impl ResumeState {
     }
 
     fn is_complete(&self, row: u64) -> bool {
-        self.complete.contains(&(row / BATCH))
+        self.complete.contains(&batch_of(row))
     }
 }
 
@@ -184,6 +186,8 @@ impl RemainingWork<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::result::SampleResult;
+    use gage_data::{Rejection, RejectionStage};
     use gage_record::{
         AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, SampleTiming, Scores, ScoresEntry,
     };
@@ -238,5 +242,102 @@ mod tests {
             let earlier = ResumeState::new(&index, "t", Some(3), &[]);
             assert_eq!(earlier.is_complete(0), is_complete, "{together:?}");
         }
+    }
+
+    /// What the journal holds of a sample.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum RecordedEntry {
+        Nothing,
+        AwaitingJudges,
+        Answered,
+        Scored(Outcome),
+        Whole(Outcome),
+    }
+
+    fn journal_of(samples: &[RecordedEntry]) -> (tempfile::TempDir, Arc<JournalIndex>) {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::create(root.path(), "run").expect("a run folder");
+        Manifest::new("run", "0.1.0", json!({})).write(&folder).expect("written");
+        let mut writer = JournalWriter::open(&folder).expect("opened").writer;
+        for (index, recorded) in (0_u64..).zip(samples) {
+            let result = SampleResult { row_digest: "00".to_owned(), ..SampleResult::for_test(index) };
+            let answer = || JournalEntry::Answer(result.entry("t"));
+            let written = match *recorded {
+                RecordedEntry::Nothing => continue,
+                RecordedEntry::AwaitingJudges => writer.append_batch([JournalEntry::Answer(AnswerEntry {
+                    awaits_judges: true,
+                    ..result.entry("t")
+                })]),
+                RecordedEntry::Answered => writer.append_batch([answer()]),
+                RecordedEntry::Scored(outcome) => {
+                    let scores = ScoresEntry {
+                        task_id: "t".into(),
+                        index,
+                        sample_id: "s".into(),
+                        row_digest: "00".into(),
+                        outcome,
+                        scores: Scores { scored_together: 1, ..Scores::default() },
+                    };
+                    writer.append_batch([answer(), JournalEntry::Scores(&scores)])
+                }
+                RecordedEntry::Whole(outcome) => {
+                    let record = SampleResult { outcome, ..result.clone() }.into_record("t");
+                    writer.append_batch([JournalEntry::Whole(&record)])
+                }
+            };
+            written.expect("written");
+        }
+        let index = Arc::new(JournalIndex::read(&folder).expect("read"));
+        (root, index)
+    }
+
+    fn row(index: u64, row_digest: &str) -> PreparedRow {
+        let rejection = Rejection {
+            id: "row".to_owned(),
+            outcome: Outcome::InvalidSample,
+            stage: RejectionStage::Load,
+            kind: "test".to_owned(),
+            message: String::new(),
+            pointer: None,
+            row: "".into(),
+        };
+        PreparedRow { index, row_digest: row_digest.to_owned(), result: Err(Box::new(rejection)) }
+    }
+
+    #[test]
+    fn a_partial_batch_is_resumed_where_each_sample_was_left() {
+        use Outcome::{BackendError, EmptyOutput, PluginError, Scored};
+        // The first sample is missing, so that no batch is complete.
+        for (recorded, retried, expected, kept) in [
+            (RecordedEntry::Nothing, None, "row", 0),
+            (RecordedEntry::AwaitingJudges, None, "judges", 0),
+            (RecordedEntry::Answered, None, "answered", 1),
+            // Scored with its neighbours once more.
+            (RecordedEntry::Scored(Scored), None, "answered", 1),
+            (RecordedEntry::Scored(PluginError), Some(PluginError), "answered", 1),
+            (RecordedEntry::Whole(EmptyOutput), None, "done", 1),
+            (RecordedEntry::Whole(EmptyOutput), Some(EmptyOutput), "row", 0),
+            (RecordedEntry::Whole(BackendError), None, "row", 0),
+        ] {
+            let (_root, index) = journal_of(&[RecordedEntry::Nothing, recorded]);
+            let retried: Vec<Outcome> = retried.into_iter().collect();
+            let resume = ResumeState::new(&index, "t", Some(2), &retried);
+            let work = resume.remaining().next_step(row(1, "00")).expect("the row is the same");
+            let found = match work {
+                None => "done",
+                Some(RowWork::Row(_)) => "row",
+                Some(RowWork::Answered(_)) => "answered",
+                Some(RowWork::AwaitingJudges(_)) => "judges",
+            };
+            assert_eq!((found, resume.kept_samples()), (expected, kept), "{recorded:?} {retried:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_changed_ends_the_resumed_run() {
+        let (_root, index) = journal_of(&[RecordedEntry::Answered]);
+        let resume = ResumeState::new(&index, "t", Some(2), &[]);
+        let changed = resume.remaining().next_step(row(0, "01"));
+        assert!(matches!(changed, Err(ReadError::Changed { row: 0 })));
     }
 }

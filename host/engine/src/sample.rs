@@ -1,4 +1,10 @@
-//! What the later folders share about one sample.
+//! The types of one sample that several folders share: its result, its failure, what it used. Imports no other folder.
 
+pub(crate) mod answer_outcome;
+pub(crate) mod batch_rows;
 pub(crate) mod eval_config;
+pub(crate) mod failure;
+pub(crate) mod output_keys;
+pub(crate) mod result;
+pub(crate) mod span;
 pub(crate) mod usage;

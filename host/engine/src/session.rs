@@ -5,7 +5,6 @@ pub(crate) mod media;
 pub(crate) mod models;
 
 use crate::plan::Plan;
-use crate::run::RunError;
 use crate::session::datasets::Datasets;
 use crate::session::media::check_first_row;
 use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
@@ -100,11 +99,9 @@ impl Session {
     }
 
     /// Checks that no model file changed after its model was loaded.
-    pub(crate) fn check_model_files(&self) -> Result<(), RunError> {
+    pub(crate) fn check_model_files(&self) -> Result<(), ChangedModelFile> {
         self.backends.iter().try_for_each(|(id, backend)| {
-            let changed =
-                |message| RunError::Changed { what: format!("the model of the backend `{id}`"), message };
-            backend.check_files().map_err(changed)
+            backend.check_files().map_err(|message| ChangedModelFile { backend_id: id.clone(), message })
         })
     }
 
@@ -112,6 +109,13 @@ impl Session {
     pub fn backend(&self, backend_id: &str) -> Option<&Arc<dyn Backend>> {
         self.backends.get(backend_id)
     }
+}
+
+/// A model file that changed after its model was loaded.
+pub(crate) struct ChangedModelFile {
+    pub(crate) backend_id: String,
+    /// What is different.
+    pub(crate) message: String,
 }
 
 /// Gives the roles of the run to the components that were granted some.

@@ -12,11 +12,6 @@ use std::path::{Path, PathBuf};
 const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
     ("host/history", "", "baseline describe history refresh"),
     ("host/config", "", "expand problems secrets"),
-    (
-        "host/engine",
-        "",
-        "budget datasets dispatcher embedding events extraction identity inference judging media models plan post_inference reader recorder request request_slots result_router resume run scoring scoring_batches session support_role task_pipeline task_scheduler task_state tool_loop",
-    ),
     ("host/backend", "", "anthropic_http gemini_http http open openai_http text_generation"),
     ("host/backend", "http", "reply sse"),
     ("host/backend", "llama_cpp", "gguf load_options memory_estimate model runtime tokenizer vision"),

@@ -1,20 +1,20 @@
-//! What a run has spent, and the budgets that end it.
+//! The usage of a run, and the budgets that end the run.
 //!
-//! What is spent on a sample is told in its record, where a run that goes on finds it again. Of a sample that has none, for
-//! it was cut off between two requests, the manifest keeps it.
+//! The record of a sample holds what was spent on it, and a resumed run reads it there. The manifest holds what was spent on
+//! a sample without a record, which was cut off between two requests.
 
 use crate::limits::cancel_token::{CancelToken, StopReason};
-use crate::pipeline::post_process::embedding::SEMANTIC;
-use crate::pipeline::task_state::is_failure;
 use crate::plan::{Plan, PlannedTask};
-use crate::sample::usage::{TOOL_USAGE, sum_of, usage_at, usage_in};
+use crate::sample::output_keys::{SEMANTIC, TOOL_USAGE};
+use crate::sample::usage::{sum_of, usage_at, usage_in};
 use gage_config::{BudgetSpec, PriceSpec};
-use gage_core::Usage;
+use gage_core::{Outcome, Usage};
 use gage_record::{JournalIndex, Manifest, RecordError, SampleRecord};
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 tokio::task_local! {
@@ -223,14 +223,14 @@ impl BudgetTracker {
     }
 
     fn add_unrecorded_usage(&self, backend_id: &str, usage: Usage) {
-        let mut all = self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.unrecorded.lock();
         let sum = sum_of(all.get(backend_id).copied(), Some(usage));
         all.extend(sum.map(|sum| (backend_id.to_owned(), sum)));
     }
 
     /// What all processes spent on samples without a record, by backend.
     pub(crate) fn unrecorded_usage(&self) -> BTreeMap<String, Usage> {
-        self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.unrecorded.lock().clone()
     }
 
     fn exhaust(&self, budget: BudgetLimit, stop: &CancelToken) {
@@ -284,11 +284,11 @@ impl BudgetTracker {
         runtime: &tokio::runtime::Handle,
     ) {
         let Some(most) = self.budget.max_time else { return };
-        let (spending, stop) = (Arc::downgrade(self), stop.clone());
+        let (budget, stop) = (Arc::downgrade(self), stop.clone());
         runtime.spawn(async move {
             tokio::time::sleep(most).await;
-            if let Some(spending) = spending.upgrade() {
-                spending.exhaust(BudgetLimit::Time(most), &stop);
+            if let Some(budget) = budget.upgrade() {
+                budget.exhaust(BudgetLimit::Time(most), &stop);
             }
         });
     }
@@ -344,31 +344,95 @@ fn usage_of_judges<'p>(
     judges.judges.iter().map(|judge| of(judge)).collect()
 }
 
+/// Whether the sample ended by a fault of the data, the world or a plugin, rather than by what the model
+/// said.
+pub(crate) fn is_failure(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::BackendError
+        | Outcome::JudgeUnparseable
+        | Outcome::PluginError
+        | Outcome::PluginTimeout
+        | Outcome::InvalidSample => true,
+        Outcome::Scored | Outcome::EmptyOutput | Outcome::Truncated | Outcome::Refused | Outcome::Skipped => {
+            false
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_budget_of_failures_allows_so_many() {
-        let spending = BudgetTracker {
+        let budget = BudgetTracker {
             budget: BudgetSpec { max_failures: Some(1), ..BudgetSpec::default() },
             ..BudgetTracker::unlimited()
         };
         let stop = CancelToken::default();
-        spending.add_failure(&stop);
+        budget.add_failure(&stop);
         assert!(!stop.is_cancelled());
-        spending.add_failure(&stop);
+        budget.add_failure(&stop);
         let reason = stop.reason().expect("a budget");
         assert_eq!(reason, StopReason::Budget("max_failures 1: 2 samples failed".to_owned()));
         // What was in flight failed, too.
-        spending.add_failure(&stop);
-        let at_end = spending.with_final_usage(reason);
+        budget.add_failure(&stop);
+        let at_end = budget.with_final_usage(reason);
         assert_eq!(at_end, StopReason::Budget("max_failures 1: 3 samples failed".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_budget_of_time_ends_the_run_when_it_is_over() {
+        let most = Duration::from_secs(5);
+        let budget = Arc::new(BudgetTracker {
+            budget: BudgetSpec { max_time: Some(most), ..BudgetSpec::default() },
+            ..BudgetTracker::unlimited()
+        });
+        let stop = CancelToken::default();
+        budget.watch_time(&stop, &tokio::runtime::Handle::current());
+        for (advance, is_over) in [(0, false), (4, false), (2, true)] {
+            tokio::time::advance(Duration::from_secs(advance)).await;
+            tokio::task::yield_now().await;
+            assert_eq!(stop.is_cancelled(), is_over, "{advance} s more");
+        }
+        assert_eq!(stop.reason(), Some(StopReason::Budget("max_time 5 s is over".to_owned())));
+    }
+
+    #[test]
+    fn a_budget_of_tokens_ends_the_run_when_it_is_used_up() {
+        let account = BackendUsage {
+            backend_id: "a".into(),
+            price: None,
+            prompt_tokens: AtomicU64::new(0),
+            completion_tokens: AtomicU64::new(0),
+        };
+        let budget = BudgetTracker {
+            budget: BudgetSpec { max_tokens_total: Some(100), ..BudgetSpec::default() },
+            accounts: HashMap::from([("a".to_owned(), account)]),
+            ..BudgetTracker::unlimited()
+        };
+        let stop = CancelToken::default();
+        for (backend_id, prompt_tokens, completion_tokens, total, is_over) in [
+            ("a", 40, 20, 60, false),
+            // A backend without an account is none of the run's.
+            ("b", 90, 90, 60, false),
+            ("a", 39, 0, 99, false),
+            ("a", 0, 1, 100, true),
+            // A request that was in flight counts too.
+            ("a", 7, 3, 110, true),
+        ] {
+            budget.add_usage(backend_id, Some(Usage { prompt_tokens, completion_tokens }), &stop);
+            assert_eq!((budget.tokens(), stop.is_cancelled()), (total, is_over), "{prompt_tokens}");
+        }
+        assert_eq!(
+            stop.reason(),
+            Some(StopReason::Budget("max_tokens_total 100: 100 tokens are spent".to_owned()))
+        );
     }
 
     #[tokio::test]
     async fn what_no_record_tells_is_kept() {
-        let spending = BudgetTracker {
+        let budget = BudgetTracker {
             accounts: HashMap::from([(
                 "a".to_owned(),
                 BackendUsage {
@@ -382,23 +446,23 @@ mod tests {
         };
         let usage = |tokens| Usage { prompt_tokens: tokens, completion_tokens: 1 };
         track_usage(async {
-            spending.add_usage("a", Some(usage(5)), &CancelToken::default());
+            budget.add_usage("a", Some(usage(5)), &CancelToken::default());
             commit_usage();
-            spending.add_usage("a", Some(usage(7)), &CancelToken::default());
-            spending.add_usage("a", Some(usage(9)), &CancelToken::default());
-            spending.keep_pending_usage();
-            spending.keep_pending_usage();
+            budget.add_usage("a", Some(usage(7)), &CancelToken::default());
+            budget.add_usage("a", Some(usage(9)), &CancelToken::default());
+            budget.keep_pending_usage();
+            budget.keep_pending_usage();
             // What a record tells is left.
-            spending.add_usage("a", Some(usage(11)), &CancelToken::default());
+            budget.add_usage("a", Some(usage(11)), &CancelToken::default());
             let told = pending_usage();
-            spending.add_usage("a", Some(usage(13)), &CancelToken::default());
-            spending.keep_pending_usage_since(told);
+            budget.add_usage("a", Some(usage(13)), &CancelToken::default());
+            budget.keep_pending_usage_since(told);
             commit_usage();
         })
         .await;
         let kept = Usage { prompt_tokens: 29, completion_tokens: 3 };
-        assert_eq!(spending.unrecorded_usage(), BTreeMap::from([("a".to_owned(), kept)]));
-        assert_eq!(spending.usage().prompt_tokens, 45);
+        assert_eq!(budget.unrecorded_usage(), BTreeMap::from([("a".to_owned(), kept)]));
+        assert_eq!(budget.usage().prompt_tokens, 45);
     }
 
     #[test]
@@ -415,7 +479,7 @@ mod tests {
             prompt_tokens: AtomicU64::new(0),
             completion_tokens: AtomicU64::new(0),
         };
-        let spending = BudgetTracker {
+        let budget = BudgetTracker {
             budget: BudgetSpec { max_cost: Some(0.01), ..BudgetSpec::default() },
             accounts: HashMap::from([
                 ("a".to_owned(), account(Some(price))),
@@ -423,15 +487,15 @@ mod tests {
             ]),
             ..BudgetTracker::unlimited()
         };
-        let (spending, stop) = (Arc::new(spending), CancelToken::default());
+        let (budget, stop) = (Arc::new(budget), CancelToken::default());
         let usage = Some(Usage { prompt_tokens: 1_000, completion_tokens: 500 });
-        spending.add_usage("a", usage, &stop);
-        spending.add_usage("b", usage, &stop);
-        spending.add_usage("b", None, &stop);
-        let spent = spending.usage();
+        budget.add_usage("a", usage, &stop);
+        budget.add_usage("b", usage, &stop);
+        budget.add_usage("b", None, &stop);
+        let spent = budget.usage();
         assert_eq!((spent.prompt_tokens, spent.completion_tokens, spent.uncounted), (2_000, 1_000, 1));
         assert!(spent.cost.is_some_and(|cost| (cost - 0.007).abs() < 1e-12) && !stop.is_cancelled());
-        spending.add_usage("a", usage, &stop);
+        budget.add_usage("a", usage, &stop);
         assert!(matches!(stop.reason(), Some(StopReason::Budget(text)) if text.starts_with("max_cost 0.01")));
     }
 }

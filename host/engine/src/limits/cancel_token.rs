@@ -1,26 +1,27 @@
-//! A request to stop, passed down to everything that may go on for long.
+//! The cancellation of a run or of one of its tasks, with its reason. `tokio_util` supplies the tokens; this module adds the
+//! reason and the three stages that a reason reaches.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::sync::Notify;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
-/// Why something is to end before its end.
+/// Why a run or a task ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// Somebody asked for it, by a signal.
+    /// A signal asked for the end.
     Requested,
     /// A budget is used up: which one, in words.
     Budget(String),
-    /// A sample failed where the suite says `fail_fast`: which one, in words.
+    /// A sample failed and the suite says `fail_fast`: which one, in words.
     FailFast(String),
-    /// The model of a backend is gone, and cannot be had again.
+    /// The model of a backend is gone and cannot be loaded again.
     ModelLost {
         /// The backend.
         backend_id: String,
         /// What became of it, in words.
         message: String,
     },
-    /// A backend refuses every request: what it says.
+    /// A backend refuses every request.
     BackendRefused {
         /// The backend.
         backend_id: String,
@@ -30,141 +31,194 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// What is still done of what has begun.
-    fn state(&self) -> u8 {
+    /// The last stage that it reaches.
+    fn stage(&self) -> CancelStage {
         match self {
-            StopReason::Requested | StopReason::FailFast(_) => DRAIN,
-            StopReason::Budget(_) => BUDGET_EXHAUSTED,
-            StopReason::BackendRefused { .. } | StopReason::ModelLost { .. } => ABORT,
+            StopReason::Requested | StopReason::FailFast(_) => CancelStage::Drain,
+            StopReason::Budget(_) => CancelStage::BudgetExhausted,
+            StopReason::BackendRefused { .. } | StopReason::ModelLost { .. } => CancelStage::Abort,
         }
     }
 }
 
-/// Set by whoever wants the run, or one of its tasks, to end early: what is in flight is finished and
-/// recorded, nothing new begins. Where a budget is used up, requests in flight are finished, and no further one of the same
-/// sample is made. The first reason counts.
+/// How much of the work in flight is still finished. Each stage includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum CancelStage {
+    /// Samples in flight are finished, with all requests that they still need.
+    Drain,
+    /// Requests in flight are finished, and no further one is made.
+    BudgetExhausted,
+    /// Requests in flight are given up.
+    Abort,
+}
+
+/// Ends a run, or one of its tasks, early: what is in flight is finished and recorded, and nothing new begins. When a budget
+/// is used up, requests in flight are finished, and no further one of the same sample is made. The first reason counts.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<CancelState>);
 
 #[derive(Debug, Default)]
 struct CancelState {
-    state: AtomicU8,
-    notify: Notify,
+    drain: CancellationToken,
+    budget_exhausted: CancellationToken,
+    abort: CancellationToken,
     reason: Mutex<Option<StopReason>>,
-    /// Those that end with this one.
-    children: Mutex<Vec<Weak<CancelState>>>,
+    parent: Option<CancelToken>,
 }
 
-/// What is in flight is finished, with all requests that its samples still need.
-const DRAIN: u8 = 1;
-/// Requests in flight are finished, and no further one is made.
-const BUDGET_EXHAUSTED: u8 = 2;
-/// What is in flight is given up.
-const ABORT: u8 = 3;
-
 impl CancelToken {
-    /// Asks for the end, because somebody wants it.
+    /// Cancels because a signal asked for it.
     pub fn cancel(&self) {
         self.cancel_for(&StopReason::Requested);
     }
 
-    /// Asks for the end.
+    /// Cancels for a reason. An earlier reason stays; a later one may still reach a later stage.
     pub fn cancel_for(&self, reason: &StopReason) {
-        self.0.cancel(reason);
+        self.0.keep_reason(reason);
+        let stage = reason.stage();
+        // The last stage first: code that sees an early stage may look for a later one.
+        if stage >= CancelStage::Abort {
+            self.0.abort.cancel();
+        }
+        if stage >= CancelStage::BudgetExhausted {
+            self.0.budget_exhausted.cancel();
+        }
+        self.0.drain.cancel();
     }
 
-    /// One that is set with this one, and can be set alone.
+    /// A token that is cancelled with this one, and can be cancelled alone.
     #[must_use]
     pub fn child(&self) -> CancelToken {
-        let child = CancelToken::default();
-        lock(&self.0.children).push(Arc::downgrade(&child.0));
-        // Set in between, it would not have known the child.
-        if let Some(reason) = self.reason() {
-            child.cancel_for(&reason);
-        }
-        child
+        CancelToken(Arc::new(CancelState {
+            drain: self.0.drain.child_token(),
+            budget_exhausted: self.0.budget_exhausted.child_token(),
+            abort: self.0.abort.child_token(),
+            reason: Mutex::default(),
+            parent: Some(self.clone()),
+        }))
     }
 
     /// Whether the end was asked for.
     pub fn is_cancelled(&self) -> bool {
-        self.0.state.load(Ordering::SeqCst) >= DRAIN
+        self.0.drain.is_cancelled()
     }
 
-    /// Why, where the end was asked for.
+    /// Why the end was asked for.
     pub fn reason(&self) -> Option<StopReason> {
-        lock(&self.0.reason).clone()
+        self.0.reason()
     }
 
     /// Waits until the end is asked for.
     pub async fn cancelled(&self) {
-        self.0.reach(DRAIN).await;
+        self.0.drain.cancelled().await;
     }
 
     /// Waits until no further request may be made, not even of a sample that was begun.
     pub(crate) async fn budget_exhausted(&self) {
-        self.0.reach(BUDGET_EXHAUSTED).await;
+        self.0.budget_exhausted.cancelled().await;
     }
 
-    /// Waits until what is in flight is to be given up.
+    /// Waits until requests in flight are given up.
     pub(crate) async fn aborted(&self) {
-        self.0.reach(ABORT).await;
+        self.0.abort.cancelled().await;
     }
 }
 
 impl CancelState {
-    fn cancel(&self, reason: &StopReason) {
-        lock(&self.reason).get_or_insert_with(|| reason.clone());
-        self.state.fetch_max(reason.state(), Ordering::SeqCst);
-        self.notify.notify_waiters();
-        let children = lock(&self.children).clone();
-        children.iter().filter_map(Weak::upgrade).for_each(|child| child.cancel(reason));
+    /// Its own reason, or that of the token that it is a child of.
+    fn reason(&self) -> Option<StopReason> {
+        let own = self.reason.lock().clone();
+        own.or_else(|| self.parent.as_ref()?.reason())
     }
 
-    async fn reach(&self, state: u8) {
-        loop {
-            let notified = self.notify.notified();
-            if self.state.load(Ordering::SeqCst) >= state {
-                return;
-            }
-            notified.await;
-        }
+    fn keep_reason(&self, reason: &StopReason) {
+        let mut own = self.reason.lock();
+        let first = || self.parent.as_ref().and_then(CancelToken::reason).unwrap_or_else(|| reason.clone());
+        own.get_or_insert_with(first);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt as _;
+
+    fn fail_fast() -> StopReason {
+        StopReason::FailFast("q1".to_owned())
+    }
+
+    fn refused() -> StopReason {
+        StopReason::BackendRefused { backend_id: "b".to_owned(), message: "no".to_owned() }
+    }
+
+    /// Whether each stage is reached: drain, budget exhausted, abort.
+    fn stages(token: &CancelToken) -> [bool; 3] {
+        let drain = token.cancelled().now_or_never().is_some();
+        assert_eq!(drain, token.is_cancelled());
+        [drain, token.budget_exhausted().now_or_never().is_some(), token.aborted().now_or_never().is_some()]
+    }
 
     #[test]
-    fn a_task_ends_with_its_run_and_not_the_other_way_round() {
+    fn a_task_ends_with_its_run_but_not_the_run_with_its_task() {
         let run = CancelToken::default();
         let (first, second) = (run.child(), run.child());
-        let failed = StopReason::FailFast("q1".to_owned());
-        first.cancel_for(&failed);
+        first.cancel_for(&fail_fast());
         assert!(first.is_cancelled() && !run.is_cancelled() && !second.is_cancelled());
         run.cancel();
-        assert_eq!((first.reason(), second.reason()), (Some(failed), Some(StopReason::Requested)));
-        assert!(run.child().is_cancelled());
+        assert_eq!((first.reason(), second.reason()), (Some(fail_fast()), Some(StopReason::Requested)));
+        assert_eq!(run.child().reason(), Some(StopReason::Requested), "also one that is made afterwards");
+    }
+
+    #[test]
+    fn each_reason_reaches_its_stage_in_a_run_and_its_tasks() {
+        let lost = StopReason::ModelLost { backend_id: "b".to_owned(), message: "gone".to_owned() };
+        for (reason, expected) in [
+            (StopReason::Requested, [true, false, false]),
+            (fail_fast(), [true, false, false]),
+            (StopReason::Budget("max_cost".to_owned()), [true, true, false]),
+            (lost, [true, true, true]),
+            (refused(), [true, true, true]),
+        ] {
+            let run = CancelToken::default();
+            let task = run.child();
+            assert_eq!((stages(&run), run.reason()), ([false; 3], None));
+            run.cancel_for(&reason);
+            for token in [&run, &task, &run.child()] {
+                assert_eq!((stages(token), token.reason()), (expected, Some(reason.clone())));
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_reason_reaches_its_stage_and_leaves_the_first_reason() {
+        let token = CancelToken::default();
+        token.cancel();
+        token.cancel_for(&StopReason::Budget("max_cost".to_owned()));
+        assert_eq!(stages(&token), [true, true, false]);
+        token.cancel_for(&refused());
+        assert_eq!((stages(&token), token.reason()), ([true; 3], Some(StopReason::Requested)));
+    }
+
+    #[test]
+    fn a_task_of_a_cancelled_run_keeps_the_reason_of_the_run() {
+        let run = CancelToken::default();
+        let task = run.child();
+        run.cancel();
+        task.cancel_for(&refused());
+        assert_eq!((stages(&task), task.reason()), ([true; 3], Some(StopReason::Requested)));
+        assert_eq!(stages(&run), [true, false, false], "the run goes on draining");
     }
 
     #[tokio::test]
-    async fn a_budget_allows_less_than_a_signal_and_a_refusal_nothing() {
-        let stop = CancelToken::default();
-        let is_over = async |over: &mut (dyn Future<Output = ()> + Unpin)| {
-            tokio::select! { biased; () = over => true, () = std::future::ready(()) => false }
-        };
-        stop.cancel();
-        stop.cancelled().await;
-        let (mut spent, mut hard) = (Box::pin(stop.budget_exhausted()), Box::pin(stop.aborted()));
-        assert!(!is_over(&mut spent).await && !is_over(&mut hard).await);
-        stop.cancel_for(&StopReason::Budget("max_cost".to_owned()));
-        assert!(is_over(&mut spent).await && !is_over(&mut hard).await);
-        stop.cancel_for(&StopReason::BackendRefused { backend_id: "b".to_owned(), message: "no".to_owned() });
-        hard.await;
-        assert_eq!(stop.reason(), Some(StopReason::Requested));
+    async fn a_wait_ends_when_the_token_is_cancelled() {
+        let token = CancelToken::default();
+        let waiting = tokio::spawn({
+            let token = token.child();
+            async move { token.aborted().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        token.cancel_for(&refused());
+        waiting.await.expect("no panic");
     }
 }

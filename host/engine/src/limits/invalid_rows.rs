@@ -2,7 +2,7 @@
 //! model is to be asked.
 
 use gage_config::{DatasetSpec, OnInvalid};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Where the number of rows is not known beforehand, so many are looked at before their share of
 /// invalid ones ends the run.
@@ -130,7 +130,7 @@ impl InvalidRows {
     }
 
     fn lock(&self) -> MutexGuard<'_, InvalidCounts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock()
     }
 }
 

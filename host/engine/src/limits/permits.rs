@@ -1,168 +1,141 @@
-//! The place of a request among those in flight. A request that waits to be sent again is not in flight, and
-//! has none meanwhile.
+//! The permits of a run: every semaphore that bounds samples or requests, and the order in which code acquires them.
+//!
+//! | permit | bounds | acquired by | released |
+//! | --- | --- | --- | --- |
+//! | `unscored` | samples of a task whose scores are not in the journal yet | the dispatcher, before it takes a row | when the scores are in the journal, or the row ended without an answer |
+//! | `in_flight` | samples of a task between the reader and the journal | the dispatcher, after `unscored` | when the next row takes it over, at the first wait of the request, or when the sample is in the journal |
+//! | `of_task` | requests in flight of the role under test, in one task | `RequestSlot`, for each request | when the reply is accounted for; during every wait for a retry |
+//! | `of_role` | requests in flight of a role, in all tasks of the run | `RequestSlot`, after `of_task` | together with `of_task` |
+//! | `unsynced` | samples of a task that only wait for the disk | the result router, before it hands an item to the recorder | when the recorder has synced the journal |
+//!
+//! A sample acquires them in this order, and never waits for one while it holds a later one, so no cycle of waits is
+//! possible. `docs/contributing/permits.md` explains each with its size.
 
-use crate::pipeline::task_state::TaskState;
+mod drainable_semaphore;
+mod request_slot;
+
+pub(crate) use drainable_semaphore::DrainableSemaphore;
+pub(crate) use request_slot::{RequestSlot, SampleSlot};
+
 use crate::progress::Progress;
-use async_trait::async_trait;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use gage_backend::Backend;
+use gage_config::{LoopMode, RoleAdapterSpec};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 
-/// A permit of the sample that a request is for. It is given back when the request waits for the first time, so
-/// that another sample can begin.
-pub(crate) type SampleSlot = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
+/// Answers that may wait for a slow neighbour, for each request in flight. A request that hangs takes as long as hundreds of
+/// others, and one in a hundred is enough to make every third batch wait.
+const UNSCORED_PER_REQUEST: usize = 16;
+/// The bounds of that number for a task with few or very many requests in flight; 16 batches hold the least.
+const UNSCORED_RANGE: RangeInclusive<usize> = 512..=8_192;
 
-/// What bounds the requests of a role.
-pub(crate) struct RequestLimits {
-    /// Bounds those of one task, where it says how many.
-    pub(crate) of_task: Option<Semaphore>,
-    /// Bounds those of all tasks.
-    pub(crate) of_role: Arc<Semaphore>,
-    /// Who is told how many of a task are in flight.
-    pub(crate) reporter: Option<(Arc<dyn Progress>, Arc<TaskState>)>,
+/// The permits of the samples of one task.
+pub(crate) struct SamplePermits {
+    /// Bounds the samples between the reader and the journal.
+    pub(crate) in_flight: DrainableSemaphore,
+    /// Bounds the samples whose scores are not in the journal yet. A whole batch fits, for rows begin in order.
+    pub(crate) unscored: DrainableSemaphore,
+    /// Bounds the samples that only wait for the disk. None where the task bounds its samples in flight: there a sample keeps
+    /// its `in_flight` permit until it is in the journal.
+    pub(crate) unsynced: Option<DrainableSemaphore>,
 }
 
-impl RequestLimits {
-    /// For requests that are bounded in all tasks, and that nobody is told of.
-    pub(crate) fn for_role(of_role: Arc<Semaphore>) -> Arc<RequestLimits> {
-        Arc::new(RequestLimits { of_task: None, of_role, reporter: None })
-    }
-}
-
-/// Room for a request, for as long as it lives, but for the time in which it waits.
-pub(crate) struct RequestSlot {
-    limits: Arc<RequestLimits>,
-    sample_slot: Option<SampleSlot>,
-    /// Whether room is taken for it: once at most, however many requests of a sample share it and wait.
-    is_acquired: AtomicBool,
-    /// Held while room is taken.
-    acquiring: tokio::sync::Mutex<()>,
-}
-
-impl RequestSlot {
-    /// Waits for room; whoever is shown requests is told while it is in flight.
-    pub(crate) async fn acquire_new(
-        rooms: &Arc<RequestLimits>,
-        lent: Option<SampleSlot>,
-    ) -> Arc<RequestSlot> {
-        let (rooms, is_taken) = (Arc::clone(rooms), AtomicBool::new(false));
-        let place = Arc::new(RequestSlot {
-            limits: rooms,
-            sample_slot: lent,
-            is_acquired: is_taken,
-            acquiring: tokio::sync::Mutex::new(()),
-        });
-        place.acquire_permits().await;
-        place
-    }
-
-    async fn acquire_permits(&self) {
-        let _taking = self.acquiring.lock().await;
-        if self.is_acquired.load(Ordering::Relaxed) {
-            return;
-        }
-        let RequestLimits { of_task, of_role, reporter: shown } = &*self.limits;
-        let of_task = match of_task {
-            Some(room) => Some(room.acquire().await),
-            None => None,
+impl SamplePermits {
+    /// The permits of a task with `concurrency` requests in flight. The suite sets the task's mode and `max_inflight`.
+    pub(crate) fn new(mode: LoopMode, max_inflight: Option<usize>, concurrency: usize) -> SamplePermits {
+        let in_flight = match mode {
+            LoopMode::Sequential => 1,
+            LoopMode::FireAndForget => max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1),
         };
-        let of_role = of_role.acquire().await;
-        // The semaphores are never closed. What is forgotten here is given back by `empty`.
-        of_task.into_iter().chain([of_role]).flatten().for_each(SemaphorePermit::forget);
-        if let Some((progress, task)) = shown {
-            progress.request_began(task.id());
+        let is_bounded = mode == LoopMode::Sequential || max_inflight.is_some();
+        let waiting = concurrency
+            .saturating_mul(UNSCORED_PER_REQUEST)
+            .clamp(*UNSCORED_RANGE.start(), *UNSCORED_RANGE.end());
+        SamplePermits {
+            in_flight: DrainableSemaphore::new(in_flight),
+            unscored: DrainableSemaphore::new(in_flight.saturating_add(waiting)),
+            unsynced: (!is_bounded).then(|| DrainableSemaphore::new(waiting)),
         }
-        self.is_acquired.store(true, Ordering::Relaxed);
     }
 
-    /// Gives the room back, if it has any.
-    fn release_permits(&self) {
-        if !self.is_acquired.swap(false, Ordering::Relaxed) {
-            return;
+    /// Waits until every permit has come back: everything of the task is in the journal then.
+    pub(crate) async fn drained(&self) {
+        self.in_flight.drained().await;
+        if let Some(unsynced) = &self.unsynced {
+            unsynced.drained().await;
         }
-        // First, for whoever gets the room counts after this one.
-        if let Some((progress, task)) = &self.limits.reporter {
-            progress.request_ended(task.id());
-        }
-        let RequestLimits { of_task, of_role, .. } = &*self.limits;
-        of_task.iter().chain([&**of_role]).for_each(|room| room.add_permits(1));
+        self.unscored.drained().await;
     }
 }
 
-impl Drop for RequestSlot {
-    fn drop(&mut self) {
-        self.release_permits();
+/// The request permits of every role, in all tasks together and whoever asks.
+pub(crate) struct RolePermits {
+    concurrency: usize,
+    by_role: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+impl RolePermits {
+    pub(crate) fn new(concurrency: usize) -> RolePermits {
+        RolePermits { concurrency, by_role: Mutex::default() }
+    }
+
+    /// The permits of a role: as many as the run allows, the backend is worth, and the role may have.
+    pub(crate) fn semaphore_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> Arc<Semaphore> {
+        let size = self.concurrency_of(role, backend);
+        let mut by_role = self.by_role.lock();
+        let permits = by_role.entry(role.adapter_id.clone());
+        Arc::clone(permits.or_insert_with(|| Arc::new(Semaphore::new(size))))
+    }
+
+    /// How many requests of a role may be in flight.
+    pub(crate) fn concurrency_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> usize {
+        let most = self.concurrency.min(backend.info().max_concurrency);
+        most.min(role.pool_size.unwrap_or(usize::MAX)).max(1)
     }
 }
 
-#[async_trait]
-impl gage_backend::RequestSlot for RequestSlot {
-    fn release(&self, invites: bool) {
-        self.release_permits();
-        if let Some(lent) = self.sample_slot.as_ref().filter(|_| invites) {
-            drop(lent.lock().unwrap_or_else(PoisonError::into_inner).take());
-        }
-    }
+/// The permits that a request of a role needs.
+pub(crate) struct RequestPermits {
+    /// Bounds the requests of one task, where the task has a bound.
+    pub(crate) of_task: Option<Semaphore>,
+    /// Bounds the requests of all tasks.
+    pub(crate) of_role: Arc<Semaphore>,
+    /// Who counts the requests of a task that are in flight, and the id of that task.
+    pub(crate) reporter: Option<(Arc<dyn Progress>, String)>,
+}
 
-    async fn reacquire(&self) {
-        self.acquire_permits().await;
+impl RequestPermits {
+    /// The permits of a role that only the run bounds, and whose requests are not reported.
+    pub(crate) fn for_role(of_role: Arc<Semaphore>) -> Arc<RequestPermits> {
+        Arc::new(RequestPermits { of_task: None, of_role, reporter: None })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_backend::RequestSlot as _;
 
-    #[tokio::test]
-    async fn whoever_waits_makes_room_and_comes_back_behind_those_who_are_there() {
-        let room = Arc::new(Semaphore::new(1));
-        let begun = Arc::new(Semaphore::new(1));
-        let permit = Arc::clone(&begun).acquire_owned().await.expect("room");
-        let lent: SampleSlot = Arc::new(Mutex::new(Some(permit)));
-        let place = RequestSlot::acquire_new(&RequestLimits::for_role(Arc::clone(&room)), Some(lent)).await;
-        assert_eq!((room.available_permits(), begun.available_permits()), (0, 0));
-        place.release(false);
-        assert_eq!((room.available_permits(), begun.available_permits()), (1, 0));
-        place.release(true);
-        assert_eq!((room.available_permits(), begun.available_permits()), (1, 1));
-        let other = Arc::clone(&room).acquire_owned().await.expect("room");
-        let back = tokio::spawn({
-            let place = Arc::clone(&place);
-            async move { place.reacquire().await }
-        });
-        tokio::task::yield_now().await;
-        assert!(!back.is_finished(), "the other one has its place");
-        drop(other);
-        back.await.expect("no panic");
-        assert_eq!((room.available_permits(), begun.available_permits()), (0, 1), "what was lent is gone");
-        drop(place);
-        assert_eq!(room.available_permits(), 1);
-    }
-
-    /// As of the options of a sample, which are asked about at once.
-    #[tokio::test]
-    async fn several_that_wait_in_one_place_take_it_once() {
-        let room = Arc::new(Semaphore::new(1));
-        let place = RequestSlot::acquire_new(&RequestLimits::for_role(Arc::clone(&room)), None).await;
-        place.release(false);
-        place.release(false);
-        assert_eq!(room.available_permits(), 1);
-        tokio::join!(place.reacquire(), place.reacquire(), place.reacquire());
-        assert_eq!(room.available_permits(), 0);
-        drop(place);
-        assert_eq!(room.available_permits(), 1);
-    }
-
-    #[tokio::test]
-    async fn who_is_given_up_while_it_waits_keeps_no_room() {
-        let of_task = Some(Semaphore::new(1));
-        let rooms = Arc::new(RequestLimits { of_task, of_role: Arc::new(Semaphore::new(0)), reporter: None });
-        tokio::select! {
-            biased;
-            _ = RequestSlot::acquire_new(&rooms, None) => panic!("there is no room"),
-            () = std::future::ready(()) => {}
+    #[test]
+    fn sample_permits_follow_the_mode_and_the_bounds() {
+        for (mode, max_inflight, concurrency, in_flight, unscored, unsynced) in [
+            (LoopMode::Sequential, None, 8, 1, 1 + 512, None),
+            (LoopMode::Sequential, Some(4), 8, 1, 1 + 512, None),
+            (LoopMode::FireAndForget, None, 8, 16, 16 + 512, Some(512)),
+            (LoopMode::FireAndForget, None, 64, 128, 128 + 1_024, Some(1_024)),
+            (LoopMode::FireAndForget, None, 10_000, 20_000, 20_000 + 8_192, Some(8_192)),
+            (LoopMode::FireAndForget, Some(5), 8, 5, 5 + 512, None),
+            (LoopMode::FireAndForget, Some(0), 8, 1, 1 + 512, None),
+        ] {
+            let permits = SamplePermits::new(mode, max_inflight, concurrency);
+            let sizes = (
+                permits.in_flight.available(),
+                permits.unscored.available(),
+                permits.unsynced.as_ref().map(DrainableSemaphore::available),
+            );
+            assert_eq!(sizes, (in_flight, unscored, unsynced), "{mode:?} {max_inflight:?} {concurrency}");
         }
-        assert_eq!(rooms.of_task.as_ref().map(Semaphore::available_permits), Some(1));
     }
 }

@@ -1,13 +1,13 @@
-//! Who is asked about an answer when the model has given it: a model that makes vectors, and judges.
+//! The steps between an answer and its scores that ask further models: one that makes vectors, and judges.
 
 pub(crate) mod embedding;
 pub(crate) mod judging;
 
 use crate::limits::budget;
-use crate::pipeline::infer::SampleResult;
 use crate::pipeline::post_process::embedding::EmbeddingStep;
 use crate::pipeline::post_process::judging::JudgeStep;
 use crate::pipeline::task_state::TaskState;
+use crate::sample::result::SampleResult;
 use gage_core::Outcome;
 use std::sync::Arc;
 
@@ -27,25 +27,25 @@ impl PostInferenceSteps {
     }
 
     /// Asks about an answer; nothing where the run is stopped before all have replied. What fails ends the sample.
-    pub(crate) async fn run(&self, task: &TaskState, inferred: Arc<SampleResult>) -> Option<SampleResult> {
+    pub(crate) async fn run(&self, task: &TaskState, result: Arc<SampleResult>) -> Option<SampleResult> {
         // Taken apart only when an answer has come: whoever writes it into the journal has it until then.
         let compared = match &self.embedding {
             Some(embedding) => {
                 let open = budget::pending_usage();
-                let compared = embedding.compare(task, &inferred).await?;
+                let compared = embedding.compare(task, &result).await?;
                 if !compared.holds_usage() {
-                    task.spending.keep_pending_usage_since(open);
+                    task.budget.keep_pending_usage_since(open);
                 }
-                Arc::new(compared.apply_to(Arc::unwrap_or_clone(inferred)))
+                Arc::new(compared.apply_to(Arc::unwrap_or_clone(result)))
             }
-            None => inferred,
+            None => result,
         };
         match &self.judging {
             Some(judging) if compared.outcome == Outcome::Scored => {
                 let open = budget::pending_usage();
                 let judged = judging.judge(task, &compared).await?;
                 if !judged.holds_usage() {
-                    task.spending.keep_pending_usage_since(open);
+                    task.budget.keep_pending_usage_since(open);
                 }
                 Some(judged.apply_to(Arc::unwrap_or_clone(compared)))
             }

@@ -1,25 +1,14 @@
-//! The thread that loads rows and prepares Samples.
+//! The reader thread of a task: it loads rows and prepares Samples.
 
 use crate::limits::cancel_token::CancelToken;
 use crate::limits::invalid_rows::InvalidRows;
 use crate::resume::ResumeState;
-use gage_core::Sample;
-use gage_data::{DataError, MissingField, Preparation, PreparedSample, Rejection, Rows, stream};
-use gage_record::{RecordError, SampleRecord};
+use crate::resume::row_work::{PreparedRow, ReadError, RowWork};
+use gage_data::{DataError, MissingField, Preparation, PreparedSample, Rows, stream};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-
-/// Why reading ended early.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReadError {
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    #[error("row {row} has changed since the run began")]
-    Changed { row: u64 },
-}
 
 /// What came of reading.
 pub(crate) struct ReadOutput {
@@ -35,53 +24,35 @@ pub(crate) struct ReadOutput {
     pub(crate) is_complete: bool,
 }
 
-/// A row that needs work.
-pub(crate) enum RowWork {
-    /// It is for the model, or is no Sample.
-    Row(PreparedRow),
-    /// The model has answered it in an earlier process; its scores, or those of a neighbour, are wanting.
-    Answered(Box<SampleRecord>),
-    /// The model has answered it in an earlier process; its judges are to be asked.
-    AwaitingJudges(Box<SampleRecord>),
-}
-
-/// A row, once for each time that it is asked.
-pub(crate) struct PreparedRow {
-    /// Its number in the task, repeats counted.
-    pub(crate) index: u64,
-    pub(crate) row_digest: String,
-    /// The Sample, which its repeats share.
-    pub(crate) result: Result<Arc<Sample>, Box<Rejection>>,
-}
-
-/// Hands rows to the sample loop, which has room for some more than it works on. Waits for a part of that room
-/// rather than for each place, so that a thread is not woken for each row.
+/// Sends rows to the dispatcher through a channel with some capacity beyond the rows in work. Reserves a part of the capacity
+/// at a time, so that this thread is not woken for each row.
 pub(crate) struct PrefetchSender<'s> {
     sender: &'s mpsc::Sender<RowWork>,
     runtime: &'s Handle,
-    part: usize,
-    places: Option<mpsc::PermitIterator<'s, RowWork>>,
+    /// Places that are reserved together.
+    reservation: usize,
+    reserved: Option<mpsc::PermitIterator<'s, RowWork>>,
 }
 
 impl<'s> PrefetchSender<'s> {
-    /// For a channel that holds so many rows. Rows are sent from outside of the runtime.
+    /// For a channel of this capacity. Rows are sent from outside of the runtime.
     pub(crate) fn new(
         sender: &'s mpsc::Sender<RowWork>,
-        room: usize,
+        capacity: usize,
         runtime: &'s Handle,
     ) -> PrefetchSender<'s> {
-        PrefetchSender { sender, runtime, part: (room / 4).clamp(1, 64), places: None }
+        PrefetchSender { sender, runtime, reservation: (capacity / 4).clamp(1, 64), reserved: None }
     }
 
-    /// Waits for a place and hands a row over; returns whether somebody takes it.
+    /// Waits for a place and sends a row. Returns whether the dispatcher is there to take it.
     fn send(&mut self, row: RowWork) -> bool {
         loop {
-            if let Some(place) = self.places.as_mut().and_then(Iterator::next) {
+            if let Some(place) = self.reserved.as_mut().and_then(Iterator::next) {
                 place.send(row);
                 return true;
             }
-            match self.runtime.block_on(self.sender.reserve_many(self.part)) {
-                Ok(places) => self.places = Some(places),
+            match self.runtime.block_on(self.sender.reserve_many(self.reservation)) {
+                Ok(places) => self.reserved = Some(places),
                 Err(_) => return false,
             }
         }
@@ -99,22 +70,29 @@ fn repeats(prepared: PreparedSample, repeat: u64) -> impl Iterator<Item = Prepar
     })
 }
 
-/// Reads rows in batches, prepares them, and hands on those that still need work, each as often as it is
-/// to be asked: as neighbours, with consecutive numbers.
-#[expect(clippy::too_many_arguments, reason = "the parts of a task that reading needs, each once")]
+/// The parts of a task that reading needs.
+pub(crate) struct ReadContext<'a> {
+    pub(crate) preparation: &'a Preparation,
+    /// Threads that prepare rows.
+    pub(crate) workers: usize,
+    pub(crate) invalid: &'a InvalidRows,
+    pub(crate) resume: Option<&'a ResumeState>,
+    /// How often each row is asked.
+    pub(crate) repeat: u64,
+    pub(crate) stop: &'a CancelToken,
+}
+
+/// Reads rows in batches, prepares them, and sends those that still need work, each as often as it is to be asked: as
+/// neighbours, with consecutive numbers.
 pub(crate) fn read(
     rows: Rows,
-    preparation: &Preparation,
-    workers: usize,
-    invalid: &InvalidRows,
-    earlier: Option<&ResumeState>,
-    repeat: u64,
-    mut ahead: PrefetchSender<'_>,
-    stop: &CancelToken,
+    context: &ReadContext<'_>,
+    mut sender: PrefetchSender<'_>,
 ) -> Result<ReadOutput, ReadError> {
+    let ReadContext { preparation, workers, invalid, resume, repeat, stop } = *context;
     let mut failed = None;
     let mut is_whole = true;
-    let mut left = earlier.map(ResumeState::remaining);
+    let mut left = resume.map(ResumeState::remaining);
     let streamed = stream(rows, preparation, workers, &|| stop.is_cancelled(), |prepared| {
         let rejection = prepared.result.as_ref().err().filter(|rejection| rejection.is_invalid());
         if let (Ok(_), Some(left)) = (&prepared.result, left.as_mut()) {
@@ -138,7 +116,7 @@ pub(crate) fn read(
                 Some(left) => left.next_step(one),
             };
             match next {
-                Ok(next) => goes_on = next.is_none_or(|next| ahead.send(next)),
+                Ok(next) => goes_on = next.is_none_or(|next| sender.send(next)),
                 Err(error) => {
                     failed = Some(error);
                     return ControlFlow::Break(());

@@ -1,100 +1,104 @@
-//! What becomes of a row when it has ended: its batch, its scorers, the journal.
+//! The router of results: takes a finished row to its scoring batch, the scorers and the journal.
 
+use super::post_process::PostInferenceSteps;
+use super::record::journal_item::{JournalItem, RecordRequest};
+use super::score::ScoreRequest;
+use super::score::batches::{Batches, PendingAnswer};
+use super::task_state::TaskState;
 use crate::limits::budget;
-use crate::limits::drainable_semaphore::DrainableSemaphore;
-use crate::pipeline::infer::SampleResult;
-use crate::pipeline::post_process::PostInferenceSteps;
-use crate::pipeline::record::{JournalItem, RecordRequest};
-use crate::pipeline::score::ScoreRequest;
-use crate::pipeline::score::batches::{Batches, PendingAnswer};
-use crate::pipeline::task_state::TaskState;
+use crate::limits::permits::SamplePermits;
+use crate::sample::result::SampleResult;
 use gage_core::Outcome;
 use gage_record::SampleRecord;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// How a row that was begun ended.
 pub(crate) struct RowResult {
-    /// Whether it has a record; else the run was stopped.
+    /// Whether it has a record; it has none when the run was stopped.
     pub(crate) is_recorded: bool,
     /// Whether an earlier process had asked the model.
     pub(crate) was_resumed: bool,
-    /// Room for another row, where the row had it to its end and that need not wait for the disk.
-    pub(crate) sample_slot: Option<OwnedSemaphorePermit>,
+    /// The permit for another row, if the row kept it to its end and need not wait for the disk.
+    pub(crate) in_flight: Option<OwnedSemaphorePermit>,
 }
 
-/// Hands on what came of a row.
+/// Takes rows from their end in the sample loop to the threads of the run.
 pub(crate) struct ResultRouter {
     pub(crate) task: Arc<TaskState>,
-    /// Bounds the samples that only wait for the disk; where the task bounds those in flight, they are among these.
-    pub(crate) unsynced: Option<DrainableSemaphore>,
+    pub(crate) permits: Arc<SamplePermits>,
     pub(crate) batches: Mutex<Batches>,
     pub(crate) scorers: mpsc::Sender<ScoreRequest>,
     pub(crate) recorder: mpsc::Sender<RecordRequest>,
 }
 
 impl ResultRouter {
-    /// A row is on its way. Returns the batch before it, where that only waited for this.
+    /// A row has begun. Returns the batch before its own, if that only waited for this row.
     pub(crate) fn begin_row(&self, index: u64) -> Option<Vec<PendingAnswer>> {
-        self.lock_batches().begin(index)
+        self.batches.lock().begin(index)
     }
 
-    /// Has further models asked about an answer; it is in the journal before they are. Nothing where the run is stopped
+    /// Runs the post-inference steps of an answer, which is in the journal before they run. None when the run is stopped
     /// before they have replied.
     pub(crate) async fn run_post_inference(
         &self,
-        behind: &PostInferenceSteps,
-        inferred: Box<SampleResult>,
+        steps: &PostInferenceSteps,
+        result: Box<SampleResult>,
     ) -> Option<Box<SampleResult>> {
-        let inferred: Arc<SampleResult> = Arc::from(inferred);
-        if !inferred.was_resumed {
-            let (task, what) =
-                (Arc::clone(&self.task), JournalItem::AnswerAwaitingJudges(Arc::clone(&inferred)));
-            // Where the journal cannot be written the run is stopped by its recorder.
-            let _ = self.recorder.send(RecordRequest { task, what, permit: None, is_awaited: false }).await;
+        let result: Arc<SampleResult> = Arc::from(result);
+        if !result.was_resumed {
+            let request = RecordRequest {
+                task: Arc::clone(&self.task),
+                item: JournalItem::AnswerAwaitingJudges(Arc::clone(&result)),
+                permit: None,
+                is_awaited: false,
+            };
+            // When the journal cannot be written, its recorder stops the run.
+            let _ = self.recorder.send(request).await;
             budget::commit_usage();
         }
-        // The recorder has long let go of it.
-        let judged = behind.run(&self.task, inferred).await?;
+        // The recorder has let go of it by the time the steps have replied.
+        let judged = steps.run(&self.task, result).await?;
         Some(self.without_secrets(Box::new(judged)))
     }
 
-    /// What is scored and recorded of an answer: where secrets of the suite could have come into it, none. Before it is judged
-    /// and scored, so that the same comes out of what was recorded.
-    pub(crate) fn without_secrets(&self, mut inferred: Box<SampleResult>) -> Box<SampleResult> {
+    /// A result without the secrets of the suite, where they could have come into it. Before it is judged and scored, so that
+    /// the recorded answer gets the same scores.
+    pub(crate) fn without_secrets(&self, mut result: Box<SampleResult>) -> Box<SampleResult> {
         if self.task.planned.scoring.blanks_secrets {
-            inferred.blank_secrets();
+            result.blank_secrets();
         }
-        inferred
+        result
     }
 
-    /// Hands on what came of a row; nothing did where the run is stopped.
+    /// Routes the result of a row; the row has none when the run is stopped.
     pub(crate) async fn row_ended(
         &self,
         index: u64,
-        inferred: Option<Box<SampleResult>>,
-        permit: Option<OwnedSemaphorePermit>,
-        held: OwnedSemaphorePermit,
+        result: Option<Box<SampleResult>>,
+        in_flight: Option<OwnedSemaphorePermit>,
+        unscored: OwnedSemaphorePermit,
     ) -> RowResult {
-        match &inferred {
+        match &result {
             Some(_) => budget::commit_usage(),
-            None => self.task.spending.keep_pending_usage(),
+            None => self.task.budget.keep_pending_usage(),
         }
-        match inferred {
-            Some(inferred) if inferred.outcome == Outcome::Scored => {
-                self.record_answer(inferred, permit, held).await
+        match result {
+            Some(result) if result.outcome == Outcome::Scored => {
+                self.record_answer(result, in_flight, unscored).await
             }
-            Some(inferred) => {
-                let is_earlier = inferred.was_resumed;
-                let record = Box::new(inferred.into_record(self.task.id()));
+            Some(result) => {
+                let was_resumed = result.was_resumed;
+                let record = Box::new(result.into_record(self.task.id()));
                 self.task.on_finished(record.outcome, &record.sample_id);
-                self.record_finished(record, is_earlier, permit).await
+                self.record_finished(record, was_resumed, in_flight).await
             }
             None => {
-                let mut room = permit;
-                self.end_row(index, None, &mut room).await;
-                RowResult { is_recorded: false, was_resumed: false, sample_slot: room }
+                let mut in_flight = in_flight;
+                self.end_row(index, None, &mut in_flight).await;
+                RowResult { is_recorded: false, was_resumed: false, in_flight }
             }
         }
     }
@@ -102,96 +106,94 @@ impl ResultRouter {
     /// An answer goes to the journal at once, and to the scorers with its neighbours.
     async fn record_answer(
         &self,
-        inferred: Box<SampleResult>,
-        permit: Option<OwnedSemaphorePermit>,
-        held: OwnedSemaphorePermit,
+        result: Box<SampleResult>,
+        in_flight: Option<OwnedSemaphorePermit>,
+        unscored: OwnedSemaphorePermit,
     ) -> RowResult {
-        let inferred: Arc<SampleResult> = Arc::from(inferred);
-        let (is_recorded, mut room) = self.record(JournalItem::Answer(Arc::clone(&inferred)), permit).await;
-        let index = inferred.index;
-        let is_recorded =
-            self.end_row(index, Some(PendingAnswer { inferred, held }), &mut room).await && is_recorded;
-        RowResult { is_recorded, was_resumed: false, sample_slot: room }
+        let answer: Arc<SampleResult> = Arc::from(result);
+        let (is_recorded, mut in_flight) =
+            self.record(JournalItem::Answer(Arc::clone(&answer)), in_flight).await;
+        let index = answer.index;
+        let pending = PendingAnswer { answer, unscored };
+        let is_recorded = self.end_row(index, Some(pending), &mut in_flight).await && is_recorded;
+        RowResult { is_recorded, was_resumed: false, in_flight }
     }
 
     /// A sample that needs no scores, and that is counted, goes to the journal.
     pub(crate) async fn record_finished(
         &self,
         record: Box<SampleRecord>,
-        is_earlier: bool,
-        permit: Option<OwnedSemaphorePermit>,
+        was_resumed: bool,
+        in_flight: Option<OwnedSemaphorePermit>,
     ) -> RowResult {
         let index = record.index;
-        let (is_recorded, mut room) = self.record(JournalItem::Whole(record, is_earlier), permit).await;
-        let is_recorded = self.end_row(index, None, &mut room).await && is_recorded;
-        RowResult { is_recorded, was_resumed: false, sample_slot: room }
+        let (is_recorded, mut in_flight) =
+            self.record(JournalItem::Whole { record, was_resumed }, in_flight).await;
+        let is_recorded = self.end_row(index, None, &mut in_flight).await && is_recorded;
+        RowResult { is_recorded, was_resumed: false, in_flight }
     }
 
-    /// Hands something to the journal. Says whether it is there, and gives back the room that the next sample can have, unless
-    /// that was given to another one while this waited.
+    /// Hands an item to the recorder. Returns whether the recorder took it, and the `in_flight` permit if the next sample can
+    /// have it and no other sample got it while this one waited.
     async fn record(
         &self,
-        what: JournalItem,
-        permit: Option<OwnedSemaphorePermit>,
+        item: JournalItem,
+        in_flight: Option<OwnedSemaphorePermit>,
     ) -> (bool, Option<OwnedSemaphorePermit>) {
-        let (place, mut room) = match &self.unsynced {
-            Some(unsynced) => (unsynced.acquire().await, permit),
-            None => (permit, None),
+        let (permit, mut in_flight) = match &self.permits.unsynced {
+            Some(unsynced) => (unsynced.acquire().await, in_flight),
+            None => (in_flight, None),
         };
-        // Rooms are never closed.
-        let Some(permit) = place else { return (false, room) };
-        let (task, is_awaited) = (Arc::clone(&self.task), self.unsynced.is_none());
-        let entry = RecordRequest { task, what, permit: Some(permit), is_awaited };
-        (send(&self.recorder, entry, &mut room).await, room)
+        // The semaphores are never closed.
+        let Some(permit) = permit else { return (false, in_flight) };
+        let (task, is_awaited) = (Arc::clone(&self.task), self.permits.unsynced.is_none());
+        let request = RecordRequest { task, item, permit: Some(permit), is_awaited };
+        (send(&self.recorder, request, &mut in_flight).await, in_flight)
     }
 
-    /// A row has ended; its batch is scored where it was the last. `room` is given back where that has to wait.
+    /// A row has ended; its batch is scored if the row was its last. `in_flight` is released if that has to wait.
     pub(crate) async fn end_row(
         &self,
         index: u64,
         answer: Option<PendingAnswer>,
-        room: &mut Option<OwnedSemaphorePermit>,
+        in_flight: &mut Option<OwnedSemaphorePermit>,
     ) -> bool {
-        let complete = self.lock_batches().end(index, answer);
-        self.score(complete, room).await
+        let complete = self.batches.lock().end(index, answer);
+        self.score(complete, in_flight).await
     }
 
     /// No more rows come.
     pub(crate) async fn finish(&self) {
-        let batches = self.lock_batches().finish();
+        let batches = self.batches.lock().finish();
         for batch in batches {
             self.score(Some(batch), &mut None).await;
         }
     }
 
-    /// Hands a batch to the scorers, where there is one; whether they are there to take it.
+    /// Hands a batch, if there is one, to the scorers. Returns whether they are there to take it.
     pub(crate) async fn score(
         &self,
         batch: Option<Vec<PendingAnswer>>,
-        room: &mut Option<OwnedSemaphorePermit>,
+        in_flight: &mut Option<OwnedSemaphorePermit>,
     ) -> bool {
         match batch {
             Some(batch) => {
-                send(&self.scorers, ScoreRequest { task: Arc::clone(&self.task), batch }, room).await
+                send(&self.scorers, ScoreRequest { task: Arc::clone(&self.task), batch }, in_flight).await
             }
             None => true,
         }
     }
-
-    fn lock_batches(&self) -> std::sync::MutexGuard<'_, Batches> {
-        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// Sends something to one of the threads of the run; whether it is there to take it. Where that has to wait, `room` is given
-/// to another sample first: the model need not wait for what comes behind it.
-async fn send<T>(thread: &mpsc::Sender<T>, what: T, room: &mut Option<OwnedSemaphorePermit>) -> bool {
-    match thread.try_send(what) {
+/// Sends an item to one of the threads of the run. Returns whether the thread is there to take it. If that has to wait,
+/// another sample gets the `in_flight` permit first, so that the model need not wait for the threads after it.
+async fn send<T>(thread: &mpsc::Sender<T>, item: T, in_flight: &mut Option<OwnedSemaphorePermit>) -> bool {
+    match thread.try_send(item) {
         Ok(()) => true,
         Err(TrySendError::Closed(_)) => false,
-        Err(TrySendError::Full(what)) => {
-            drop(room.take());
-            thread.send(what).await.is_ok()
+        Err(TrySendError::Full(item)) => {
+            drop(in_flight.take());
+            thread.send(item).await.is_ok()
         }
     }
 }

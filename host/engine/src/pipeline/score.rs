@@ -1,25 +1,27 @@
-//! The threads that score answers: components are called with batches, off the async runtime.
+//! The scorer threads: they call components with batches of answers, off the async runtime.
 
 pub(crate) mod batches;
 pub(crate) mod extraction;
 
-use crate::pipeline::infer::SampleResult;
-use crate::pipeline::record::{JournalItem, RecordRequest};
-use crate::pipeline::score::batches::PendingAnswer;
-use crate::pipeline::score::extraction::extract;
-use crate::pipeline::task_state::TaskState;
+use super::record::journal_item::{JournalItem, RecordRequest};
+use super::task_state::TaskState;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
 use crate::sample::eval_config::{self, ParamOverride};
+use crate::sample::result::SampleResult;
+use crate::sample::span;
+use batches::PendingAnswer;
 use compact_str::CompactString;
+use extraction::extract;
 use gage_core::{
     EvalContext, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, TIMING_KEYS, redact,
     redact_value,
 };
 use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
 
@@ -32,23 +34,25 @@ pub(crate) struct ScoreRequest {
 /// What all scorers of a run share: the batches, of which each takes one at a time.
 pub(crate) type ScoreQueue = Arc<Mutex<mpsc::Receiver<ScoreRequest>>>;
 
-/// Scores batches, of whichever task, until the queue is closed and empty.
+/// Scores batches of all tasks until the queue is closed and empty.
 pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>) {
     loop {
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
+        let next = queue.lock().blocking_recv();
         let Some(ScoreRequest { task, batch }) = next else { return };
         let began = Instant::now();
-        let answers: Vec<&SampleResult> = batch.iter().map(|waiting| waiting.inferred.as_ref()).collect();
+        let answers: Vec<&SampleResult> = batch.iter().map(|pending| pending.answer.as_ref()).collect();
         let scored = score(&task.planned.scoring, &answers);
         task.add_evaluation_time(began.elapsed());
-        for (entry, waiting) in scored.into_iter().zip(batch) {
+        for (entry, pending) in scored.into_iter().zip(batch) {
             task.on_finished(entry.outcome, &entry.sample_id);
+            let request = RecordRequest {
+                task: Arc::clone(&task),
+                item: JournalItem::Scores(Box::new(entry)),
+                permit: Some(pending.unscored),
+                is_awaited: false,
+            };
             // The recorder ends early only when the journal cannot be written.
-            let (task, what) = (Arc::clone(&task), JournalItem::Scores(Box::new(entry)));
-            if recorder
-                .blocking_send(RecordRequest { task, what, permit: Some(waiting.held), is_awaited: false })
-                .is_err()
-            {
+            if recorder.blocking_send(request).is_err() {
                 return;
             }
         }
@@ -57,25 +61,12 @@ pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>) {
 
 /// Scores a batch, in the order of its rows.
 pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry> {
+    let _span = span::of_batch(&task.task_id, batch).entered();
     let began = Instant::now();
-    let mut results: Vec<Scores> = batch.iter().map(|_| Scores::default()).collect();
+    let mut extracted = extract_all(task, batch);
     let mut fuel = 0;
-    let mut outcomes: Vec<Outcome> = batch.iter().map(|inferred| inferred.outcome).collect();
-    // What extractors made of an output takes its place.
-    let mut replaced: Vec<Option<Value>> = batch.iter().map(|_| None).collect();
-    if !task.extractors.is_empty() {
-        let extracted = extract(&task.extractors, batch);
-        let places = extracted.into_iter().zip(&mut results).zip(&mut replaced).zip(&mut outcomes);
-        for (((extraction, scores), replaced), outcome) in places {
-            scores.extracted = extraction.found;
-            *replaced = Some(extraction.model_output);
-            if let Some((failed, error)) = extraction.error {
-                *outcome = failed;
-                scores.error = Some(error);
-            }
-        }
-    }
-    let sound: Vec<usize> = (0..batch.len()).filter(|place| results[*place].error.is_none()).collect();
+    let sound: Vec<usize> =
+        (0..batch.len()).filter(|place| extracted[*place].scores.error.is_none()).collect();
     for planned in &task.metrics {
         for (changed, places) in groups(planned, batch, &sound) {
             let metric = match changed {
@@ -83,31 +74,18 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
                 MetricOverride::Result(result) => Err(result),
                 MetricOverride::Params(params) => with_params(planned, params).map(Some),
             };
-            let scored = match metric {
+            let results = match metric {
                 Ok(own) => {
                     let metric = own.as_ref().unwrap_or(&planned.metric);
-                    let items = places.iter().map(|place| {
-                        let inferred = batch[*place];
-                        let output = replaced[*place].as_ref();
-                        let output = output.map_or_else(|| inferred.model_output.document(), JsonView::Json);
-                        let clocked = planned.is_timing.then(|| with_clocks(output, &inferred.timing));
-                        let roots = EvalContext {
-                            sample: inferred.sample.document(),
-                            model_output: clocked.as_ref().map_or(output, JsonView::Json),
-                            judge_output: &inferred.judge_output,
-                            support_output: &inferred.support_output,
-                        };
-                        metric.resolve(&inferred.sample_id, roots)
-                    });
-                    let scored = metric.score(items.collect());
-                    // What a clock says is longer at one time than at another, and so is reading it.
-                    fuel += if planned.is_timing { 0 } else { scored.fuel };
-                    scored.results.into_iter().map(|result| result_of(planned, result)).collect()
+                    let group = places.iter().map(|place| (batch[*place], &extracted[*place]));
+                    let (results, spent) = score_group(planned, metric, group);
+                    fuel += spent;
+                    results
                 }
                 Err(result) => vec![*result; places.len()],
             };
-            for (place, result) in places.into_iter().zip(scored) {
-                let scores = &mut results[place];
+            for (place, result) in places.into_iter().zip(results) {
+                let scores = &mut extracted[place].scores;
                 let target = if planned.is_timing { &mut scores.timing_metrics } else { &mut scores.metrics };
                 target.push(result);
             }
@@ -116,16 +94,70 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
     let milliseconds = began.elapsed().as_secs_f64() * 1_000.0;
     let many = batch.len().max(1);
     let (share, rest) = (fuel / many as u64, fuel % many as u64);
-    let entries = batch.iter().zip(results).zip(outcomes).zip(0..);
+    let entries = batch.iter().zip(extracted).zip(0..);
     entries
-        .map(|(((inferred, mut scores), outcome), place)| {
+        .map(|((answer, ExtractedSample { mut scores, outcome, .. }), place)| {
             scores.scoring_ms = milliseconds / many as f64;
             scores.scoring_fuel = share + u64::from(place < rest);
             scores.scored_together = u32::try_from(many).unwrap_or(u32::MAX);
             scores.finished_unix_ms = unix_milliseconds();
-            entry_of(task, inferred, outcome, scores)
+            entry_of(task, answer, outcome, scores)
         })
         .collect()
+}
+
+/// A sample of a batch after extraction, with the scores that it has so far.
+struct ExtractedSample {
+    outcome: Outcome,
+    scores: Scores,
+    /// What the extractors made of the model's output; it takes the place of the output.
+    model_output: Option<Value>,
+}
+
+/// Lets the extractors of a task find the answers of a batch.
+fn extract_all(task: &Scoring, batch: &[&SampleResult]) -> Vec<ExtractedSample> {
+    let unscored = |answer: &&SampleResult| ExtractedSample {
+        outcome: answer.outcome,
+        scores: Scores::default(),
+        model_output: None,
+    };
+    let mut samples: Vec<ExtractedSample> = batch.iter().map(unscored).collect();
+    if task.extractors.is_empty() {
+        return samples;
+    }
+    for (sample, extraction) in samples.iter_mut().zip(extract(&task.extractors, batch)) {
+        sample.scores.extracted = extraction.found;
+        sample.model_output = Some(extraction.model_output);
+        if let Some((failed, error)) = extraction.error {
+            sample.outcome = failed;
+            sample.scores.error = Some(error);
+        }
+    }
+    samples
+}
+
+/// Scores the samples of a batch that a metric treats alike. Returns the results, and the fuel that counts.
+fn score_group<'a>(
+    planned: &PlannedMetric,
+    metric: &Metric,
+    group: impl Iterator<Item = (&'a SampleResult, &'a ExtractedSample)>,
+) -> (Vec<MetricResult>, u64) {
+    let items = group.map(|(answer, extracted)| {
+        let output = extracted.model_output.as_ref();
+        let output = output.map_or_else(|| answer.model_output.document(), JsonView::Json);
+        let clocked = planned.is_timing.then(|| with_clocks(output, &answer.timing));
+        let roots = EvalContext {
+            sample: answer.sample.document(),
+            model_output: clocked.as_ref().map_or(output, JsonView::Json),
+            judge_output: &answer.judge_output,
+            support_output: &answer.support_output,
+        };
+        metric.resolve(&answer.sample_id, roots)
+    });
+    let scored = metric.score(items.collect());
+    // What a clock says is longer at one time than at another, and so is reading it.
+    let fuel = if planned.is_timing { 0 } else { scored.fuel };
+    (scored.results.into_iter().map(|result| result_of(planned, result)).collect(), fuel)
 }
 
 /// What a model said, with what varies from run to run, for metrics that read it.
@@ -246,7 +278,7 @@ fn blank_secrets_of(result: &mut MetricResult) {
 }
 
 /// The scores of an answer, which fail where one of them did.
-fn entry_of(task: &Scoring, inferred: &SampleResult, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
+fn entry_of(task: &Scoring, answer: &SampleResult, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
     for result in scores.metrics.iter_mut().chain(&mut scores.timing_metrics) {
         result.prompt_version = task.prompt_version.as_str().into();
         if task.blanks_secrets {
@@ -269,9 +301,9 @@ fn entry_of(task: &Scoring, inferred: &SampleResult, outcome: Outcome, mut score
     }
     ScoresEntry {
         task_id: task.task_id.as_str().into(),
-        index: inferred.index,
-        sample_id: inferred.sample_id.as_str().into(),
-        row_digest: inferred.row_digest.as_str().into(),
+        index: answer.index,
+        sample_id: answer.sample_id.as_str().into(),
+        row_digest: answer.row_digest.as_str().into(),
         outcome,
         scores,
     }

@@ -1,55 +1,46 @@
-//! One task: its rows are read, the sample loop runs, and both end together. What scores and what records
-//! belongs to the run.
+//! One task: its reader and its dispatcher run, and both end together. Scorers and recorder belong to the run.
 
+use super::dispatcher::{DispatchReport, Dispatcher, WorkerContext};
+use super::infer::InferenceStep;
+use super::infer::support_role::SupportRole;
+use super::post_process::PostInferenceSteps;
+use super::read::{PrefetchSender, ReadContext, ReadOutput, read};
+use super::record::journal_item::RecordRequest;
+use super::result_router::ResultRouter;
+use super::role_client::RoleClient;
+use super::score::ScoreRequest;
+use super::task_state::TaskState;
 use crate::limits::cancel_token::CancelToken;
-use crate::limits::drainable_semaphore::DrainableSemaphore;
 use crate::limits::invalid_rows::{InvalidRows, TooManyInvalid};
-use crate::limits::permits::RequestLimits;
-use crate::pipeline::dispatcher::{DispatchReport, Dispatcher, WorkerContext};
-use crate::pipeline::infer::InferenceStep;
-use crate::pipeline::infer::support_role::SupportRole;
-use crate::pipeline::post_process::PostInferenceSteps;
-use crate::pipeline::read::{PrefetchSender, ReadError, ReadOutput, RowWork, read};
-use crate::pipeline::record::RecordRequest;
-use crate::pipeline::result_router::ResultRouter;
-use crate::pipeline::score::ScoreRequest;
-use crate::pipeline::task_state::TaskState;
+use crate::limits::permits::{RequestPermits, RolePermits, SamplePermits};
 use crate::progress::Progress;
 use crate::resume::ResumeState;
-use crate::run::RunError;
+use crate::resume::row_work::{ReadError, RowWork};
+use crate::run_error::RunError;
 use gage_backend::Backend;
-use gage_config::LoopMode;
 use gage_core::spawn_named;
 use gage_data::{DataError, MissingField, Preparation, Rows};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
+use tracing::info_span;
 
-/// How many answers may wait for a neighbour that takes long, beyond those in flight: so many for each request
-/// in flight. A request that hangs takes as long as hundreds of others, and one in a hundred is enough to
-/// have every third batch wait.
-const BUFFERED_ANSWERS_PER_REQUEST: usize = 16;
-/// The same of a task with few or very many requests in flight; the least is what 16 batches hold.
-const BUFFERED_ANSWERS: std::ops::RangeInclusive<usize> = 512..=8_192;
-
-/// What a task needs besides its plan.
+/// The parts of a task besides its plan.
 pub(crate) struct TaskResources<'a> {
     pub(crate) task: Arc<TaskState>,
     pub(crate) backend: Arc<dyn Backend>,
-    /// Who is asked about answers.
     pub(crate) post_inference: Option<PostInferenceSteps>,
-    /// Who finds something for the model to read, in order.
+    /// The roles that find something for the model to read, in order.
     pub(crate) support: Vec<SupportRole>,
-    /// Who answers the model's calls of tools.
+    /// The role that answers the model's tool calls.
     pub(crate) tools: Option<SupportRole>,
     pub(crate) rows: Rows,
     pub(crate) preparation: Preparation,
     pub(crate) resume: Option<ResumeState>,
-    /// Requests of the model under test in flight.
-    pub(crate) concurrency: usize,
-    /// Bounds the requests of the role, in all tasks.
-    pub(crate) permits: Arc<Semaphore>,
+    /// The request permits of all roles, in all tasks.
+    pub(crate) role_permits: &'a RolePermits,
     /// Threads that prepare rows.
     pub(crate) workers: usize,
     pub(crate) scorers: mpsc::Sender<ScoreRequest>,
@@ -62,8 +53,8 @@ pub(crate) struct TaskResources<'a> {
 pub(crate) struct TaskOutput {
     /// How many samples were begun, all of which are recorded unless the journal cannot be written.
     pub(crate) begun: u64,
-    /// How many of them an earlier process had asked the model about: these were only judged and scored.
-    pub(crate) earlier: u64,
+    /// The begun samples whose model had answered in an earlier process: these were only judged and scored.
+    pub(crate) resumed: u64,
     /// Whether rows are left that this process should have done.
     pub(crate) is_cut_off: bool,
     /// How many records there are to be in all, where that is known.
@@ -83,7 +74,7 @@ impl TaskOutput {
     pub(crate) fn unread(failure: DataError) -> TaskOutput {
         TaskOutput {
             begun: 0,
-            earlier: 0,
+            resumed: 0,
             is_cut_off: false,
             planned: None,
             filtered: 0,
@@ -100,84 +91,84 @@ impl TaskOutput {
 /// begun is recorded before this returns, unless the journal cannot be written.
 ///
 /// Must not be called from within the async runtime: this thread waits.
-pub(crate) fn run_task(input: TaskResources<'_>) -> Result<TaskOutput, RunError> {
-    let TaskResources {
-        task,
-        backend,
-        post_inference: behind,
-        permits,
-        rows,
-        preparation,
-        resume: earlier,
-        ..
-    } = input;
-    let (progress, runtime, workers) = (input.progress, input.runtime, input.workers);
+pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunError> {
+    let TaskResources { task, backend, rows, preparation, resume, role_permits, runtime, .. } = resources;
     let planned = Arc::clone(&task.planned);
     let spec = &planned.spec;
     let invalid = Arc::new(InvalidRows::new(&planned.dataset.spec, rows.total()));
-    let concurrency = spec.concurrency.map_or(input.concurrency, |own| own.min(input.concurrency));
-    let inflight = match spec.mode {
-        LoopMode::Sequential => 1,
-        LoopMode::FireAndForget => spec.max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1),
+    let role_concurrency = role_permits.concurrency_of(&planned.role, backend.as_ref());
+    let concurrency = spec.concurrency.map_or(role_concurrency, |own| own.min(role_concurrency));
+    let permits = Arc::new(SamplePermits::new(spec.mode, spec.max_inflight, concurrency));
+    let prefetch = concurrency.saturating_mul(spec.prefetch_factor).max(1);
+    let (next_sender, next) = mpsc::channel::<RowWork>(prefetch);
+    let request_permits = RequestPermits {
+        of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
+        of_role: role_permits.semaphore_of(&planned.role, backend.as_ref()),
+        reporter: Some((resources.progress, task.id().to_owned())),
     };
-    let is_bounded = spec.mode == LoopMode::Sequential || spec.max_inflight.is_some();
-    let waiting = concurrency
-        .saturating_mul(BUFFERED_ANSWERS_PER_REQUEST)
-        .clamp(*BUFFERED_ANSWERS.start(), *BUFFERED_ANSWERS.end());
-    let ahead = concurrency.saturating_mul(spec.prefetch_factor).max(1);
-    let (next_sender, next) = mpsc::channel::<RowWork>(ahead);
-    let sample_loop = Dispatcher {
-        inflight: DrainableSemaphore::new(inflight),
+    let dispatcher = Dispatcher {
         context: Arc::new(WorkerContext {
             rows: tokio::sync::Mutex::new(next),
-            // A batch has room, for rows come in order.
-            buffered_answers: DrainableSemaphore::new(inflight.saturating_add(waiting)),
-            post_inference: behind,
+            permits: Arc::clone(&permits),
+            post_inference: resources.post_inference,
             invalid: Arc::clone(&invalid),
             router: ResultRouter {
                 task: Arc::clone(&task),
-                unsynced: (!is_bounded).then(|| DrainableSemaphore::new(waiting)),
+                permits,
                 batches: Mutex::default(),
-                scorers: input.scorers,
-                recorder: input.recorder,
+                scorers: resources.scorers,
+                recorder: resources.recorder,
             },
             inference: InferenceStep {
-                backend,
+                client: RoleClient::new(&planned.role, backend, Arc::new(request_permits)),
                 media: Arc::clone(&preparation.media),
-                rooms: Arc::new(RequestLimits {
-                    of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
-                    of_role: permits,
-                    reporter: Some((progress, Arc::clone(&task))),
-                }),
                 task: Arc::clone(&task),
-                support: input.support,
-                tools: input.tools,
+                support: resources.support,
+                tools: resources.tools,
             },
         }),
     };
-    let (reading, looped) = std::thread::scope(|threads| {
-        let (stop, invalid) = (&task.stop, &*invalid);
-        // Takes the sender along: the loop ends when it is gone.
+    let reading = ReadContext {
+        preparation: &preparation,
+        workers: resources.workers,
+        invalid: &invalid,
+        resume: resume.as_ref(),
+        repeat: spec.repeat,
+        stop: &task.stop,
+    };
+    let (read, dispatched) = std::thread::scope(|threads| {
+        // Takes the sender along: the dispatcher ends when it is gone.
         let reader = spawn_named(threads, "rows", move || {
-            let _guard = CancelOnPanic(stop);
-            let ahead = PrefetchSender::new(&next_sender, ahead, runtime);
-            read(rows, &preparation, workers, invalid, earlier.as_ref(), spec.repeat, ahead, stop)
+            let _guard = CancelOnPanic(reading.stop);
+            let _span = info_span!("read", task = spec.task_id.as_str()).entered();
+            read(rows, &reading, PrefetchSender::new(&next_sender, prefetch, runtime))
         });
-        // Within the runtime, for it spawns tasks, and whoever wakes it is there too.
-        let looped = runtime.block_on(runtime.spawn(sample_loop.run()));
-        (reader.join(), looped)
+        // Within the runtime, because it spawns futures there and is woken from there.
+        let dispatched = runtime.block_on(runtime.spawn(dispatcher.run()));
+        (reader.join(), dispatched)
     });
-    let reading = reading.map_err(|_| RunError::Panicked("reader"))?;
-    let DispatchReport { spent, begun, earlier, is_cut_off } =
-        looped.map_err(|_| RunError::Panicked("sample loop"))??;
-    match reading {
+    let read = read.map_err(|_| RunError::Panicked("reader"))?;
+    let report = dispatched.map_err(|_| RunError::Panicked("sample loop"))??;
+    output_of(&task, read, report, &invalid)
+}
+
+/// The output of a task whose reader and dispatcher have ended.
+fn output_of(
+    task: &TaskState,
+    read: Result<ReadOutput, ReadError>,
+    report: DispatchReport,
+    invalid: &InvalidRows,
+) -> Result<TaskOutput, RunError> {
+    let dataset = &task.planned.dataset;
+    let DispatchReport { spent, begun, resumed, is_cut_off } = report;
+    match read {
         Ok(ReadOutput { failure: Some(error @ DataError::Changed { .. }), .. }) => {
-            Err(RunError::data_changed(&planned.dataset, &error))
+            Err(RunError::data_changed(dataset, &error))
         }
         Ok(read) => Ok(TaskOutput {
             begun,
-            earlier,
-            // Where the data ends it, no further process would get on.
+            resumed,
+            // When the data ends the task, no further process would get on.
             is_cut_off: task.stop.is_cancelled() && (is_cut_off || !read.is_complete),
             planned: None,
             filtered: read.filtered,
@@ -188,7 +179,7 @@ pub(crate) fn run_task(input: TaskResources<'_>) -> Result<TaskOutput, RunError>
             inference: spent,
         }),
         Err(ReadError::Record(error)) => Err(RunError::Record(error)),
-        Err(error @ ReadError::Changed { .. }) => Err(RunError::data_changed(&planned.dataset, &error)),
+        Err(error @ ReadError::Changed { .. }) => Err(RunError::data_changed(dataset, &error)),
     }
 }
 

@@ -1,13 +1,14 @@
-//! A task that runs, as the threads of the run see it.
+//! The state of a task that runs, as the threads of the run share it.
 
-use crate::limits::budget::BudgetTracker;
+use crate::limits::budget::{BudgetTracker, is_failure};
 use crate::limits::cancel_token::{CancelToken, StopReason};
 use crate::plan::PlannedTask;
 use gage_backend::{BackendError, BackendErrorKind};
 use gage_config::FailurePolicy;
 use gage_core::{Outcome, OutcomeCounts};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A task that runs: its plan, what came of it so far, and who can end it.
@@ -18,7 +19,7 @@ pub(crate) struct TaskState {
     /// Ends the run.
     pub(crate) run_stop: CancelToken,
     /// What the run has spent.
-    pub(crate) spending: Arc<BudgetTracker>,
+    pub(crate) budget: Arc<BudgetTracker>,
     counts: Mutex<OutcomeCounts>,
     evaluation_ns: AtomicU64,
 }
@@ -27,13 +28,13 @@ impl TaskState {
     pub(crate) fn new(
         planned: &Arc<PlannedTask>,
         run_stop: &CancelToken,
-        spending: &Arc<BudgetTracker>,
+        budget: &Arc<BudgetTracker>,
     ) -> TaskState {
         TaskState {
             planned: Arc::clone(planned),
             stop: run_stop.child(),
             run_stop: run_stop.clone(),
-            spending: Arc::clone(spending),
+            budget: Arc::clone(budget),
             counts: Mutex::default(),
             evaluation_ns: AtomicU64::new(0),
         }
@@ -45,7 +46,7 @@ impl TaskState {
 
     /// A sample is finished and recorded.
     pub(crate) fn on_recorded(&self, outcome: Outcome) {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).add(outcome);
+        self.counts.lock().add(outcome);
     }
 
     /// A sample is finished. Its failure counts before it is recorded: the next ones do not wait for the disk.
@@ -53,7 +54,7 @@ impl TaskState {
         if !is_failure(outcome) {
             return;
         }
-        self.spending.add_failure(&self.run_stop);
+        self.budget.add_failure(&self.run_stop);
         if self.planned.spec.failure_policy == FailurePolicy::FailFast {
             let reason = StopReason::FailFast(format!("{}: {sample_id} ended as {outcome}", self.id()));
             if self.planned.ends_run {
@@ -76,7 +77,7 @@ impl TaskState {
 
     /// How the samples that are recorded ended.
     pub(crate) fn counts(&self) -> OutcomeCounts {
-        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.counts.lock()
     }
 
     /// Adds time that went into scoring.
@@ -100,20 +101,5 @@ impl TaskState {
             });
         }
         error.kind.stops_run()
-    }
-}
-
-/// Whether the sample ended by a fault of the data, the world or a plugin, rather than by what the model
-/// said.
-pub(crate) fn is_failure(outcome: Outcome) -> bool {
-    match outcome {
-        Outcome::BackendError
-        | Outcome::JudgeUnparseable
-        | Outcome::PluginError
-        | Outcome::PluginTimeout
-        | Outcome::InvalidSample => true,
-        Outcome::Scored | Outcome::EmptyOutput | Outcome::Truncated | Outcome::Refused | Outcome::Skipped => {
-            false
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! What a suite says of its backends, looked at without opening them.
 
 use super::model_capabilities::check_purpose;
+use super::model_files::{REFERENCE_HELP, files_of, reference_of};
 use super::templates::check_chat_template;
 use super::{granted_roles, report_missing, report_params};
-use crate::session::models::{REFERENCE_HELP, files_of, reference_of};
 use gage_backend::check_http_files;
 use gage_backend::gguf::{Gguf, Purpose};
 use gage_config::{

@@ -1,7 +1,7 @@
 //! What parts of a suite need of each other.
 
 use super::{PlannedMetric, Scoring};
-use crate::pipeline::post_process::embedding::SEMANTIC;
+use crate::sample::output_keys::SEMANTIC;
 use gage_config::{BackendKind, GateSpec, MetricSpec, PipelineConfig, Problems, RequestKind, TaskSpec};
 use gage_core::{FieldPath, Root};
 use gage_plugin::ValueDescription;

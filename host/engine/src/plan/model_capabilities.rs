@@ -1,7 +1,7 @@
 //! Whether models are made for what a suite asks of them, as far as their files lie on this machine.
 
 use super::PlannedTask;
-use crate::session::models::reference_of;
+use super::model_files::reference_of;
 use gage_backend::gguf::{Gguf, Purpose};
 use gage_config::{BackendKind, LlamaCppConfig, PipelineConfig, Problems, RequestKind, Span, shown_path};
 use std::collections::HashMap;

@@ -1,24 +1,25 @@
 //! The answers of a run, scored once more: with other metrics, or with a newer version of the same. No model
 //! is asked, and no dataset is read.
 
+use super::report::{RunReport, TaskReport};
 use crate::identity;
 use crate::limits::budget::RunUsage;
 use crate::limits::cancel_token::CancelToken;
-use crate::pipeline::infer::SampleResult;
-use crate::pipeline::score::batches::Batches;
 use crate::pipeline::score::score;
 use crate::plan::Scoring;
 use crate::progress::{FinishedSample, Progress};
-use crate::run::{RunReport, TaskReport};
+use crate::sample::batch_rows::rows_of_batch;
+use crate::sample::result::SampleResult;
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::{
     JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunReader, SampleRecord,
     ScoresEntry,
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Batches that may wait, for each thread.
@@ -112,13 +113,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
         // Where it is stopped itself; what the run lacks whose answers these are is known to that run.
         let planned = Some(index.samples(&task.task_id).count() as u64);
         let cut_off = stop.reason();
-        reports.push(TaskReport {
-            counts,
-            evaluation,
-            planned,
-            cut_off,
-            ..TaskReport::nothing(&task.task_id)
-        });
+        reports.push(TaskReport { counts, evaluation, planned, cut_off, ..TaskReport::empty(&task.task_id) });
     }
     Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: RunUsage::default() })
 }
@@ -194,7 +189,7 @@ fn rescore_task(
 }
 
 fn next(batches: &Mutex<Receiver<RescoreBatch>>) -> Option<RescoreBatch> {
-    batches.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+    batches.lock().recv().ok()
 }
 
 /// Reads the samples of a task in order, and hands on those that are neighbours, until nobody takes them.
@@ -225,7 +220,7 @@ fn read(
                 record => batch.whole.extend(record),
             },
         }
-        let goes_on = samples.peek().is_some_and(|(next, _)| Batches::rows_of_batch(row).contains(next));
+        let goes_on = samples.peek().is_some_and(|(next, _)| rows_of_batch(row).contains(next));
         if !goes_on && !take(std::mem::take(&mut batch)) {
             return Ok(());
         }

@@ -1,25 +1,32 @@
 //! The tasks of a run, in order or several at a time, and the threads that all of them share.
 
+use super::context::RunContext;
+use super::report::TaskReport;
 use crate::limits::cancel_token::StopReason;
+use crate::limits::permits::RolePermits;
 use crate::pipeline::infer::support_role::SupportRole;
 use crate::pipeline::post_process::PostInferenceSteps;
 use crate::pipeline::post_process::embedding::EmbeddingStep;
-use crate::pipeline::post_process::judging::{JudgeStep, RolePermits};
+use crate::pipeline::post_process::judging::JudgeStep;
 use crate::pipeline::record::events::Events;
-use crate::pipeline::record::{self, RecordRequest};
-use crate::pipeline::score::{self, ScoreQueue, ScoreRequest};
+use crate::pipeline::record::journal_item::RecordRequest;
+use crate::pipeline::score::{ScoreQueue, ScoreRequest};
 use crate::pipeline::task::{CancelOnPanic, TaskOutput, TaskResources, run_task};
 use crate::pipeline::task_state::TaskState;
+use crate::pipeline::{record, score};
 use crate::resume::ResumeState;
-use crate::run::{RunContext, RunError, TaskReport};
+use crate::run_error::RunError;
+use crate::session::datasets::LocatedDataset;
 use gage_config::{DatasetSpec, FailurePolicy};
 use gage_core::{Object, spawn_named};
-use gage_data::DataError;
+use gage_data::{DataError, Rows};
 use gage_record::{JournalIndex, JournalWriter};
+use parking_lot::Mutex;
 use serde_json::json;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
+use tracing::info_span;
 
 /// Entries that may wait for the recorder: about as many as it writes together.
 const RECORD_QUEUE_CAPACITY: usize = 4_096;
@@ -85,9 +92,9 @@ impl<'r> TaskScheduler<'r> {
                 }
                 result
             });
-            let hands = Sinks { scorers: batch_sender, recorder: entry_sender };
-            let ran = self.run_in_parallel(tasks, &hands);
-            drop(hands);
+            let sinks = Sinks { scorers: batch_sender, recorder: entry_sender };
+            let ran = self.run_in_parallel(tasks, &sinks);
+            drop(sinks);
             let scored: Vec<_> = scorers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
             if scored.iter().any(Result::is_err) {
@@ -102,7 +109,7 @@ impl<'r> TaskScheduler<'r> {
     fn run_in_parallel(
         &self,
         tasks: &[Arc<TaskState>],
-        hands: &Sinks,
+        sinks: &Sinks,
     ) -> Vec<Result<Option<TaskOutput>, RunError>> {
         let parallelism = self.run.options.task_parallelism.unwrap_or(self.run.plan.config.task_parallelism);
         let next = AtomicUsize::new(0);
@@ -114,90 +121,103 @@ impl<'r> TaskScheduler<'r> {
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
                         let Some(task) = tasks.get(place) else { break };
-                        let result = self.run_one(task, hands);
+                        let result = self.run_one(task, sinks);
                         if result.is_err() {
                             self.run.stop.cancel();
                         }
-                        ended.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+                        ended.lock().push((place, result));
                     }
                 });
             }
         });
-        let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = ended.into_inner();
         ended.sort_by_key(|(place, _)| *place);
         ended.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Runs a task to its end; nothing where the run is stopped before it begins.
-    fn run_one(&self, task: &Arc<TaskState>, hands: &Sinks) -> Result<Option<TaskOutput>, RunError> {
+    /// Runs a task to its end; none when the run is stopped before the task begins.
+    fn run_one(&self, task: &Arc<TaskState>, sinks: &Sinks) -> Result<Option<TaskOutput>, RunError> {
         if task.stop.is_cancelled() {
             return Ok(None);
         }
-        let (planned, options) = (&task.planned, self.run.options);
-        let spec = &planned.spec;
-        let task_id = &spec.task_id;
-        self.events.emit_task("task_started", task_id, json!({}));
-        let backend =
-            self.run.session.backend(&planned.role.backend_id).ok_or(RunError::Panicked("session"))?;
-        let most = [spec.max_samples, options.max_samples].into_iter().flatten().min();
+        let planned = &task.planned;
+        let _span = info_span!("task", task = task.id()).entered();
+        self.events.emit_task("task_started", task.id(), json!({}));
         let dataset = self.run.datasets.get(&planned.dataset.spec.dataset_id);
         let dataset = dataset.ok_or(RunError::Panicked("search for datasets"))?;
+        let most = [planned.spec.max_samples, self.run.options.max_samples].into_iter().flatten().min();
         let rows = match dataset.open_as(&planned.dataset.spec, most) {
             Ok(rows) => rows,
             Err(error @ DataError::Changed { .. }) => {
                 return Err(RunError::data_changed(&planned.dataset, &error));
             }
-            // The others have data of their own.
+            // The other tasks have data of their own.
             Err(failure) => {
                 let output = TaskOutput::unread(failure);
                 self.on_task_finished(task, &output);
                 return Ok(Some(output));
             }
         };
-        let total = rows.total().map(|rows| rows.saturating_mul(spec.repeat));
-        let index = self.index;
-        let earlier = (!index.is_empty()).then(|| ResumeState::new(index, task_id, total, &options.retry));
-        let done = earlier.as_ref().map_or(0, ResumeState::kept_samples);
-        let means = planned.scoring.means();
-        self.events.emit_task(
-            "samples_planned",
-            task_id,
-            json!({"total": total, "done": done, "means": means}),
-        );
-        self.run.progress.task_started(task_id, total, done, means.first().copied());
-        let judging = planned.judges.as_ref().map(|judges| {
-            JudgeStep::new(judges, self.run.session, &self.permits).ok_or(RunError::Panicked("session"))
-        });
-        let embedding = planned.embed.as_ref().map(|embed| {
-            EmbeddingStep::new(embed, self.run.session, &self.permits).ok_or(RunError::Panicked("session"))
-        });
-        let helper = |planned: &_| {
-            SupportRole::new(planned, self.run.session, &self.permits, self.run.options.workers)
-        };
-        let hands = hands.clone();
-        let mut output = run_task(TaskResources {
-            task: Arc::clone(task),
-            backend: Arc::clone(backend),
-            post_inference: PostInferenceSteps::new(embedding.transpose()?, judging.transpose()?),
-            support: planned.support.iter().map(helper).collect(),
-            tools: planned.tools.as_ref().map(|tools| helper(&tools.helper)),
-            rows,
-            preparation: dataset.preparation_of(&planned.dataset),
-            resume: earlier,
-            concurrency: self.permits.concurrency_of(&planned.role, backend.as_ref()),
-            permits: self.permits.semaphore_of(&planned.role, backend.as_ref()),
-            workers: options.workers,
-            scorers: hands.scorers,
-            recorder: hands.recorder,
-            progress: Arc::clone(self.run.progress),
-            runtime: self.run.runtime,
-        })?;
+        let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
+        let mut output = run_task(self.resources_of(task, sinks, dataset, rows)?)?;
         self.run.session.check_model_files()?;
-        // What came to its end has shown how many there are.
+        // A task that came to its end has shown how many rows there are.
         let is_early = output.is_cut_off || output.failure.is_some() || output.too_many_invalid.is_some();
         output.planned = if is_early { total.or_else(|| self.count_planned(task)) } else { total };
         self.on_task_finished(task, &output);
         Ok(Some(output))
+    }
+
+    /// The parts of a task; reports how many samples it has.
+    fn resources_of(
+        &self,
+        task: &Arc<TaskState>,
+        sinks: &Sinks,
+        dataset: &LocatedDataset,
+        rows: Rows,
+    ) -> Result<TaskResources<'_>, RunError> {
+        let (planned, session, options) = (&task.planned, self.run.session, self.run.options);
+        let lost = || RunError::Panicked("session");
+        let backend = session.backend(&planned.role.backend_id).ok_or_else(lost)?;
+        let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
+        let resume =
+            (!self.index.is_empty()).then(|| ResumeState::new(self.index, task.id(), total, &options.retry));
+        let done = resume.as_ref().map_or(0, ResumeState::kept_samples);
+        let means = planned.scoring.means();
+        self.events.emit_task(
+            "samples_planned",
+            task.id(),
+            json!({"total": total, "done": done, "means": means}),
+        );
+        self.run.progress.task_started(task.id(), total, done, means.first().copied());
+        let judging = planned
+            .judges
+            .as_ref()
+            .map(|judges| JudgeStep::new(judges, session, &self.permits).ok_or_else(lost))
+            .transpose()?;
+        let embedding = planned
+            .embed
+            .as_ref()
+            .map(|embed| EmbeddingStep::new(embed, session, &self.permits).ok_or_else(lost))
+            .transpose()?;
+        let helper = |planned: &_| SupportRole::new(planned, session, &self.permits, options.workers);
+        let sinks = sinks.clone();
+        Ok(TaskResources {
+            task: Arc::clone(task),
+            backend: Arc::clone(backend),
+            post_inference: PostInferenceSteps::new(embedding, judging),
+            support: planned.support.iter().map(helper).collect(),
+            tools: planned.tools.as_ref().map(|tools| helper(&tools.helper)),
+            rows,
+            preparation: dataset.preparation_of(&planned.dataset),
+            resume,
+            role_permits: &self.permits,
+            workers: options.workers,
+            scorers: sinks.scorers,
+            recorder: sinks.recorder,
+            progress: Arc::clone(self.run.progress),
+            runtime: self.run.runtime,
+        })
     }
 
     /// Tells of the end of a task, and ends the others where its failure ends the run.
@@ -208,7 +228,7 @@ impl<'r> TaskScheduler<'r> {
             .occurred()
             .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
             .collect();
-        let note = json!({"outcomes": outcomes, "answered_before": output.earlier, "rows_filtered": output.filtered});
+        let note = json!({"outcomes": outcomes, "answered_before": output.resumed, "rows_filtered": output.filtered});
         self.events.emit_task("task_finished", task_id, note);
         self.run.progress.task_finished(task_id);
         for missing in &output.missing_fields {
@@ -246,7 +266,7 @@ impl<'r> TaskScheduler<'r> {
     fn report(&self, task: &TaskState, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
         let Some(output) = output else {
             let planned = self.count_planned(task);
-            return Ok(TaskReport { cut_off: task.stop.reason(), planned, ..TaskReport::nothing(task.id()) });
+            return Ok(TaskReport { cut_off: task.stop.reason(), planned, ..TaskReport::empty(task.id()) });
         };
         let counts = task.counts();
         if counts.total() != output.begun {
@@ -256,7 +276,7 @@ impl<'r> TaskScheduler<'r> {
             task_id: task.id().to_owned(),
             counts,
             planned: output.planned,
-            resumed: output.earlier,
+            resumed: output.resumed,
             filtered: output.filtered,
             missing_fields: output.missing_fields,
             too_many_invalid: output.too_many_invalid,

@@ -3,9 +3,6 @@
 use gage_core::{Object, OutputView, Usage};
 use serde_json::{Value, json};
 
-/// The key of `model_output` under which that of the models lies that tools asked.
-pub(crate) const TOOL_USAGE: &str = "tool_usage";
-
 /// What two requests took together, as far as it is known.
 pub(crate) fn sum_of(before: Option<Usage>, more: Option<Usage>) -> Option<Usage> {
     let (Some(before), Some(more)) = (before, more) else { return before.or(more) };

@@ -1,33 +1,12 @@
 //! The files of models that a suite names on a hub, fetched.
 
 use crate::plan::Plan;
-use gage_config::{BackendKind, LlamaCppConfig, Problems, Span};
+use crate::plan::model_files::files_of;
+use gage_config::{BackendKind, Problems};
 use gage_data::LocateOptions;
 use gage_data::hub::{ModelHub, ModelReference};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-/// The hub that a reference is checked against before it is known which one is meant.
-const ANY_HUB: &str = "https://huggingface.co";
-
-/// What to write where a reference cannot be read.
-pub(crate) const REFERENCE_HELP: &str =
-    "write a path, or hub:owner/name/file.gguf with @revision for another than main";
-
-/// The files that a model is made of, as the suite names them, with their keys and places.
-pub(crate) fn files_of(config: &LlamaCppConfig) -> Vec<(&'static str, &Path, Span)> {
-    let mut files = vec![("model_path", config.model_path.as_path(), config.model_path_span)];
-    if let Some(mmproj) = &config.mmproj {
-        files.push(("mmproj", mmproj, config.mmproj_span));
-    }
-    files
-}
-
-/// Whether the name of a file is a reference to a hub: nothing where it is a path.
-pub(crate) fn reference_of(name: &Path) -> Option<Result<ModelReference, String>> {
-    let text = name.to_str().filter(|text| ModelReference::is_one(text))?;
-    Some(ModelReference::read(text, ANY_HUB))
-}
+use std::path::PathBuf;
 
 /// Fetches the model files of a plan that lie on a hub into the cache, each once, and says for each where it lies.
 /// What cannot be had is a problem.

@@ -1,9 +1,10 @@
-//! Calls of a component by samples that do not wait for each other: those that come while it is busy are made
-//! together, off the async runtime.
+//! The coalescer of component calls: calls that come while the component is busy are made together, off the async runtime.
 
+use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::oneshot;
+use tracing::Span;
 
 /// Most items of one call.
 const MAX_BATCH_CALLS: usize = 32;
@@ -16,23 +17,30 @@ pub(crate) struct CallCoalescer<T, R> {
 struct CoalescerState<T, R> {
     call: Box<dyn Fn(&[T]) -> Vec<R> + Send + Sync>,
     /// Most calls at the same time.
-    most_running: usize,
+    max_running: usize,
     queue: Mutex<CallQueue<T, R>>,
 }
 
+/// An item whose call is to be made, and the span of its sample.
+struct PendingCall<T, R> {
+    item: T,
+    reply: oneshot::Sender<R>,
+    span: Span,
+}
+
 struct CallQueue<T, R> {
-    waiting: Vec<(T, oneshot::Sender<R>)>,
+    waiting: Vec<PendingCall<T, R>>,
     running: usize,
 }
 
 impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
     /// `call` gives a result for each item, in order, and a result depends on its item alone.
     pub(crate) fn new(
-        most_running: usize,
+        max_running: usize,
         call: impl Fn(&[T]) -> Vec<R> + Send + Sync + 'static,
     ) -> CallCoalescer<T, R> {
         let queue = Mutex::new(CallQueue { waiting: Vec::new(), running: 0 });
-        CallCoalescer { shared: Arc::new(CoalescerState { call: Box::new(call), most_running, queue }) }
+        CallCoalescer { shared: Arc::new(CoalescerState { call: Box::new(call), max_running, queue }) }
     }
 
     /// The result for an item; none where the call panicked.
@@ -40,8 +48,8 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
         let (sender, receiver) = oneshot::channel();
         let begins = {
             let mut queue = self.shared.lock();
-            queue.waiting.push((item, sender));
-            let begins = queue.running < self.shared.most_running.max(1);
+            queue.waiting.push(PendingCall { item, reply: sender, span: Span::current() });
+            let begins = queue.running < self.shared.max_running.max(1);
             queue.running += usize::from(begins);
             begins
         };
@@ -54,14 +62,14 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
 }
 
 impl<T, R> CoalescerState<T, R> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, CallQueue<T, R>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, CallQueue<T, R>> {
+        self.queue.lock()
     }
 
     /// Makes calls until nobody waits.
     fn work(&self) {
         loop {
-            let (items, senders): (Vec<T>, Vec<oneshot::Sender<R>>) = {
+            let calls: Vec<PendingCall<T, R>> = {
                 let mut queue = self.lock();
                 let count = queue.waiting.len().min(MAX_BATCH_CALLS);
                 if count == 0 {
@@ -69,10 +77,15 @@ impl<T, R> CoalescerState<T, R> {
                     queue.running = queue.running.saturating_sub(1);
                     return;
                 }
-                queue.waiting.drain(..count).unzip()
+                queue.waiting.drain(..count).collect()
             };
+            // A call for several samples is logged in the span of the first.
+            let span = calls.first().map_or_else(Span::none, |first| first.span.clone());
+            let (items, senders): (Vec<T>, Vec<oneshot::Sender<R>>) =
+                calls.into_iter().map(|call| (call.item, call.reply)).unzip();
             // Those of a call that panics are told so by their senders' end; the others have their turn.
-            let results = catch_unwind(AssertUnwindSafe(|| (self.call)(&items))).unwrap_or_default();
+            let results =
+                catch_unwind(AssertUnwindSafe(|| span.in_scope(|| (self.call)(&items)))).unwrap_or_default();
             for (sender, result) in senders.into_iter().zip(results) {
                 // Who does not wait any more was stopped.
                 drop(sender.send(result));
@@ -84,13 +97,16 @@ impl<T, R> CoalescerState<T, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::future::join_all;
+    use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn each_item_gets_its_own_result_and_few_calls_are_made_at_once() {
+    async fn each_item_gets_its_own_result_from_a_bounded_number_of_calls() {
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (now, peak) = (Arc::clone(&running), Arc::clone(&most));
-        let gathering = Arc::new(CallCoalescer::new(2, move |items: &[usize]| {
+        let coalescer = Arc::new(CallCoalescer::new(2, move |items: &[usize]| {
             assert!(items.len() <= MAX_BATCH_CALLS);
             peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             let results = items.iter().map(|item| item * 2).collect();
@@ -98,8 +114,8 @@ mod tests {
             results
         }));
         let calls = (0..5_000).map(|item| {
-            let gathering = Arc::clone(&gathering);
-            tokio::spawn(async move { (item, gathering.call(item).await) })
+            let coalescer = Arc::clone(&coalescer);
+            tokio::spawn(async move { (item, coalescer.call(item).await) })
         });
         for call in calls.collect::<Vec<_>>() {
             let (item, result) = call.await.expect("it ends");
@@ -110,12 +126,40 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_panics_keeps_nobody_waiting() {
-        let gathering = CallCoalescer::new(1, |items: &[usize]| {
+    async fn calls_that_come_while_the_component_is_busy_are_made_together() {
+        let (began, has_begun) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let released = Mutex::new(released);
+        let coalescer = CallCoalescer::new(1, move |items: &[usize]| {
+            began.send(items.len()).expect("the test listens");
+            released.lock().recv().expect("the test releases every call");
+            items.to_vec()
+        });
+        let mut first = pin!(coalescer.call(0));
+        assert!(futures::poll!(first.as_mut()).is_pending());
+        assert_eq!(has_begun.recv(), Ok(1));
+        let mut others = pin!(join_all((1..=MAX_BATCH_CALLS + 8).map(|item| coalescer.call(item))));
+        assert!(futures::poll!(others.as_mut()).is_pending());
+        (0..3).for_each(|_| release.send(()).expect("the component waits"));
+        assert_eq!(first.await, Some(0));
+        let results: Vec<usize> = others.await.into_iter().flatten().collect();
+        assert_eq!(results, (1..=MAX_BATCH_CALLS + 8).collect::<Vec<_>>());
+        assert_eq!(has_begun.iter().take(2).collect::<Vec<_>>(), [MAX_BATCH_CALLS, 8]);
+    }
+
+    #[tokio::test]
+    async fn a_component_that_gives_too_few_results_keeps_no_call_waiting() {
+        let coalescer = CallCoalescer::new(1, |items: &[usize]| items.iter().skip(1).copied().collect());
+        assert_eq!(coalescer.call(1).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_panics_keeps_no_call_waiting() {
+        let coalescer = CallCoalescer::new(1, |items: &[usize]| {
             assert!(!items.contains(&7), "seven");
             items.to_vec()
         });
-        assert_eq!(gathering.call(7).await, None);
-        assert_eq!(gathering.call(1).await, Some(1));
+        assert_eq!(coalescer.call(7).await, None);
+        assert_eq!(coalescer.call(1).await, Some(1));
     }
 }

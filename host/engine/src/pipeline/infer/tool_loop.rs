@@ -1,29 +1,35 @@
-//! A model that calls tools: its calls are answered and it is asked again, until it answers without calls or a
+//! The loop of a model that calls tools: its calls are answered and it is asked again, until it answers without calls or a
 //! bound is reached.
 
+use super::support_role::{SupportInput, SupportOutput, SupportRole};
+use super::tool_calls::{MAX_CALLS, ToolCall, choice_after, result_of};
 use crate::limits::permits::RequestSlot;
-use crate::pipeline::infer::support_role::{
-    SupportError, SupportFailure, SupportInput, SupportOutput, SupportRole, payload_of,
-};
-use crate::pipeline::infer::tool_calls::{MAX_CALLS, ToolCall, choice_after, result_of};
-use crate::pipeline::infer::{InferenceStep, SampleResult, failure_of, milliseconds, outcome_of};
-use crate::sample::usage::{TOOL_USAGE, sum_of};
+use crate::pipeline::role_client::{RoleClient, RoleError, within};
+use crate::pipeline::task_state::TaskState;
+use crate::request::support_context::payload_of;
+use crate::sample::answer_outcome::{milliseconds, outcome_of};
+use crate::sample::failure::{SampleFailure, StepError};
+use crate::sample::output_keys::TOOL_USAGE;
+use crate::sample::result::SampleResult;
+use crate::sample::usage::sum_of;
 use futures::future::join_all;
-use gage_backend::{GenerateRequest, RequestTiming, cancellable, with_slot};
+use gage_backend::{GenerateRequest, RequestTiming};
 use gage_config::ToolLoopSpec;
 use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, OutputView, Role, Usage};
 use gage_record::{ErrorNote, Stage};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::time::timeout;
 
 /// Bytes of a token, where the backend does not count them.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// The turns of a model and the tools that it calls.
 pub(crate) struct ToolLoop<'a> {
-    pub(crate) asking: &'a InferenceStep,
+    pub(crate) task: &'a TaskState,
+    /// Asks the model.
+    pub(crate) client: &'a RoleClient,
+    /// Answers the calls.
     pub(crate) helper: &'a SupportRole,
     pub(crate) bounds: &'a ToolLoopSpec,
 }
@@ -35,7 +41,7 @@ enum LoopExit {
     /// A bound was reached: its name, and what it says.
     Bound(&'static str, String),
     /// The backend or the component failed.
-    Failed(SupportFailure),
+    Failed(SampleFailure),
     /// The run is stopped, and nothing is recorded.
     Stopped,
 }
@@ -62,71 +68,71 @@ struct Transcript {
 
 impl ToolLoop<'_> {
     /// Goes on from the first request, for which there is room, to the end.
-    pub(crate) async fn resumed(
+    pub(crate) async fn run(
         &self,
         request: Box<GenerateRequest>,
         own_params: Option<Value>,
-        place: Arc<RequestSlot>,
-        mut inferred: Box<SampleResult>,
+        slot: Arc<RequestSlot>,
+        mut result: Box<SampleResult>,
     ) -> Option<Box<SampleResult>> {
-        let mut told = Transcript::default();
-        let end = self.converse(request, place, &inferred, &mut told).await;
-        let scored = &self.asking.task.planned.spec.score_outcomes;
+        let mut transcript = Transcript::default();
+        let end = self.converse(request, slot, &result, &mut transcript).await;
+        let scored = &self.task.planned.spec.score_outcomes;
         match end {
             LoopExit::Stopped => return None,
             LoopExit::Answered => {
-                let outcome = told.last.as_ref().map(|output| outcome_of(output, scored));
-                inferred.outcome = outcome.unwrap_or(Outcome::EmptyOutput);
+                let outcome = transcript.last.as_ref().map(|output| outcome_of(output, scored));
+                result.outcome = outcome.unwrap_or(Outcome::EmptyOutput);
             }
             // Where the task scores what is cut off, the bound is told by `stopped_by` alone.
-            LoopExit::Bound(kind, _) if scored.contains(&Outcome::Truncated) => told.stopped_by(kind),
+            LoopExit::Bound(kind, _) if scored.contains(&Outcome::Truncated) => transcript.stopped_by(kind),
             LoopExit::Bound(kind, message) => {
-                told.stopped_by(kind);
-                inferred.outcome = Outcome::Truncated;
+                transcript.stopped_by(kind);
+                result.outcome = Outcome::Truncated;
                 let kind = kind.to_owned();
-                inferred.error = Some(ErrorNote { stage: Stage::Inference, kind, message, pointer: None });
+                result.error = Some(ErrorNote { stage: Stage::Inference, kind, message, pointer: None });
             }
-            LoopExit::Failed(failure) => inferred.failed_result(Stage::Inference, failure),
+            LoopExit::Failed(failure) => result.fail(Stage::Inference, failure),
         }
-        inferred.timing.latency_ms = milliseconds(told.latency);
-        inferred.timing.first_token_ms = told.first_token.map(milliseconds);
-        inferred.timing.attempts = told.attempts;
-        inferred.timing.requests = told.requests;
-        if told.turns > 0 || inferred.outcome == Outcome::Truncated {
-            inferred.model_output = OutputView::Read(Box::new(told.into_output(own_params)));
+        result.timing.latency_ms = milliseconds(transcript.latency);
+        result.timing.first_token_ms = transcript.first_token.map(milliseconds);
+        result.timing.attempts = transcript.attempts;
+        result.timing.requests = transcript.requests;
+        if transcript.turns > 0 || result.outcome == Outcome::Truncated {
+            result.model_output = OutputView::Read(Box::new(transcript.into_output(own_params)));
         }
-        Some(inferred)
+        Some(result)
     }
 
     async fn converse(
         &self,
         mut request: Box<GenerateRequest>,
         first: Arc<RequestSlot>,
-        inferred: &SampleResult,
-        told: &mut Transcript,
+        result: &SampleResult,
+        transcript: &mut Transcript,
     ) -> LoopExit {
-        let mut history = history_of(inferred, &request);
+        let mut history = history_of(result, &request);
         let mut first = Some(first);
         loop {
-            let reply = match self.turn(&request, first.take(), told).await {
+            let reply = match self.turn(&request, first.take(), transcript).await {
                 Ok(reply) => reply,
                 Err(end) => return end,
             };
-            let calls = ToolCall::all(&reply, told.turns);
+            let calls = ToolCall::all(&reply, transcript.turns);
             let message = message_of(&reply, &calls);
-            told.add_reply(&request, &message, reply);
-            history.extend(told.trajectory.last().cloned());
+            transcript.add_reply(&request, &message, reply);
+            history.extend(transcript.trajectory.last().cloned());
             // Calls of a reply that was cut off may lack their end.
-            let is_whole = told.last.as_ref().is_some_and(|last| {
+            let is_whole = transcript.last.as_ref().is_some_and(|last| {
                 !matches!(last.finish_reason, FinishReason::Length | FinishReason::ContentFilter)
             });
             if calls.is_empty() || !is_whole {
                 return LoopExit::Answered;
             }
-            if let Some((kind, message)) = self.turn_limit_reached(told, calls.len()) {
+            if let Some((kind, message)) = self.turn_limit_reached(transcript, calls.len()) {
                 return LoopExit::Bound(kind, message);
             }
-            let results = match self.run_tools(&calls, &history, inferred, told).await {
+            let results = match self.run_tools(&calls, &history, result, transcript).await {
                 Ok(results) => results,
                 Err(end) => return end,
             };
@@ -134,7 +140,7 @@ impl ToolLoop<'_> {
             for result in results {
                 let value = result.to_value();
                 history.push(value.clone());
-                told.trajectory.push(value);
+                transcript.trajectory.push(value);
                 request.messages.to_mut().push(result);
             }
             request.tool_choice = choice_after(request.tool_choice.take());
@@ -145,43 +151,23 @@ impl ToolLoop<'_> {
     async fn turn(
         &self,
         request: &GenerateRequest,
-        first: Option<Arc<RequestSlot>>,
-        told: &mut Transcript,
+        slot: Option<Arc<RequestSlot>>,
+        transcript: &mut Transcript,
     ) -> Result<ModelOutput, LoopExit> {
-        let (asking, task) = (self.asking, &self.asking.task);
-        let left = self.time_left(told)?;
-        let request = Box::new(request.clone());
-        let asked = async {
-            // Whoever waits here has answers that were paid for, so a signal does not end it.
-            let place = match first {
-                Some(place) => place,
-                None => task.unless_budget_exhausted(RequestSlot::acquire_new(&asking.rooms, None)).await?,
-            };
-            let began = Instant::now();
-            let reply =
-                with_slot(Arc::clone(&place) as _, within(left, asking.backend.generate(request))).await;
-            Some((reply, began.elapsed(), place))
-        };
-        let asked = cancellable(asked, task.stop.cancelled(), task.stop.aborted()).await;
-        // Its place is free when it is known what it took, so that nobody begins behind a budget.
-        let Some((reply, spent, _place)) = asked.flatten() else { return Err(LoopExit::Stopped) };
-        told.spent += spent;
-        let backend_id = &task.planned.role.backend_id;
-        match reply {
-            None => Err(self.is_over_time()),
-            Some(Ok(reply)) => {
-                // What was kept costs nothing.
-                if reply.timing.attempts > 0 {
-                    task.spending.add_usage(backend_id, reply.output.usage, &task.run_stop);
-                }
-                told.time(reply.timing);
+        let left = self.time_left(transcript)?;
+        let sent = self.client.backend().generate(Box::new(request.clone()));
+        match self.client.ask_within(self.task, slot, left, sent).await {
+            Ok(Some(reply)) => {
+                transcript.spent += reply.spent;
+                transcript.time(reply.timing);
                 Ok(reply.output)
             }
-            Some(Err(error)) if task.stops_on(backend_id, &error) => Err(LoopExit::Stopped),
-            Some(Err(error)) => {
-                told.attempts = told.attempts.saturating_add(error.attempts);
-                told.requests = told.requests.saturating_add(error.attempts.min(1));
-                Err(LoopExit::Failed(failure_of(error)))
+            Ok(None) => Err(self.is_over_time()),
+            Err(RoleError::Stopped) => Err(LoopExit::Stopped),
+            Err(RoleError::Failed(error)) => {
+                transcript.attempts = transcript.attempts.saturating_add(error.attempts);
+                transcript.requests = transcript.requests.saturating_add(error.attempts.min(1));
+                Err(LoopExit::Failed(error.into()))
             }
         }
     }
@@ -191,11 +177,11 @@ impl ToolLoop<'_> {
         &self,
         calls: &[ToolCall],
         history: &[Value],
-        inferred: &SampleResult,
-        told: &mut Transcript,
+        result: &SampleResult,
+        transcript: &mut Transcript,
     ) -> Result<Vec<Message>, LoopExit> {
-        let (left, began) = (self.time_left(told)?, Instant::now());
-        let (found, sample) = (payload_of(&inferred.support_output), inferred.sample.value());
+        let (left, began) = (self.time_left(transcript)?, Instant::now());
+        let (found, sample) = (payload_of(&result.support_output), result.sample.value());
         let results = calls.iter().map(|call| async {
             let Ok(named) = &call.named else {
                 return Ok((call.refused(), None));
@@ -207,46 +193,43 @@ impl ToolLoop<'_> {
                 tool_call: Some(named),
             };
             let SupportOutput { output, usage } =
-                self.helper.ask(&self.asking.task, &inferred.sample_id, &payload).await?;
-            Ok::<_, SupportError>((result_of(&call.id, output), usage))
+                self.helper.ask(self.task, &result.sample_id, &payload).await?;
+            Ok::<_, StepError>((result_of(&call.id, output), usage))
         });
         let results = within(left, join_all(results)).await;
-        told.spent += began.elapsed();
+        transcript.spent += began.elapsed();
         let mut messages = Vec::with_capacity(calls.len());
         let mut failed = None;
         // What was found was paid for, whatever failed beside it.
         for result in results.ok_or_else(|| self.is_over_time())? {
             match result {
                 Ok((message, usage)) => {
-                    told.tool_usage = sum_of(told.tool_usage, usage);
+                    transcript.tool_usage = sum_of(transcript.tool_usage, usage);
                     messages.push(message);
                 }
-                Err(SupportError::Stopped) => return Err(LoopExit::Stopped),
-                Err(SupportError::Failure(failure)) => {
+                Err(StepError::Stopped) => return Err(LoopExit::Stopped),
+                Err(StepError::Failed(failure)) => {
                     failed.get_or_insert(failure);
                 }
             }
         }
         match failed {
             None => Ok(messages),
-            Some(failure) => {
-                let message = format!("{}: {}", self.helper.name(), failure.message);
-                Err(LoopExit::Failed(SupportFailure { message, ..failure }))
-            }
+            Some(failure) => Err(LoopExit::Failed(failure.named(self.helper.name()))),
         }
     }
 
     /// The bound that forbids a further turn, if one does.
-    fn turn_limit_reached(&self, told: &Transcript, calls: usize) -> Option<(&'static str, String)> {
+    fn turn_limit_reached(&self, transcript: &Transcript, calls: usize) -> Option<(&'static str, String)> {
         let ToolLoopSpec { max_turns, max_tokens, .. } = self.bounds;
-        if told.turns >= *max_turns {
+        if transcript.turns >= *max_turns {
             return Some((
                 "max_turns",
                 format!("the model still called tools in turn {max_turns}, the last one"),
             ));
         }
-        if let Some(most) = max_tokens.filter(|most| told.tokens >= *most) {
-            let message = format!("{} tokens are taken, of {most} that are allowed", told.tokens);
+        if let Some(most) = max_tokens.filter(|most| transcript.tokens >= *most) {
+            let message = format!("{} tokens are taken, of {most} that are allowed", transcript.tokens);
             return Some(("max_tokens", message));
         }
         let message = || format!("the model called {calls} tools at once; at most {MAX_CALLS} are answered");
@@ -254,9 +237,9 @@ impl ToolLoop<'_> {
     }
 
     /// How much time is left, where it is bounded.
-    fn time_left(&self, told: &Transcript) -> Result<Option<Duration>, LoopExit> {
+    fn time_left(&self, transcript: &Transcript) -> Result<Option<Duration>, LoopExit> {
         let Some(most) = self.bounds.max_time else { return Ok(None) };
-        match most.saturating_sub(told.spent) {
+        match most.saturating_sub(transcript.spent) {
             Duration::ZERO => Err(self.is_over_time()),
             left => Ok(Some(left)),
         }
@@ -268,19 +251,11 @@ impl ToolLoop<'_> {
     }
 }
 
-/// What comes in time; everything where no time is set.
-async fn within<T>(left: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
-    match left {
-        Some(left) => timeout(left, work).await.ok(),
-        None => Some(work.await),
-    }
-}
-
 /// The messages of the prompt as JSON, for components. Where there are media, those of the Sample: what was
 /// read from the disk for a request need not go into every call.
-fn history_of(inferred: &SampleResult, request: &GenerateRequest) -> Vec<Value> {
+fn history_of(result: &SampleResult, request: &GenerateRequest) -> Vec<Value> {
     let has_media = request.messages.iter().any(Message::has_media);
-    let own = if has_media { inferred.sample.value().get("messages").cloned() } else { None };
+    let own = if has_media { result.sample.value().get("messages").cloned() } else { None };
     match own {
         Some(Value::Array(own)) => own,
         _ => request.messages.iter().map(|message| message.to_value()).collect(),

@@ -1,22 +1,20 @@
 //! The meaning of an answer beside that of its references: a model makes vectors of the texts, and the cosines of their
 //! angles are recorded. The vectors are not.
 
-use crate::limits::permits::{RequestLimits, RequestSlot};
-use crate::pipeline::infer::support_role::SupportFailure;
-use crate::pipeline::infer::{SampleResult, failure_of};
-use crate::pipeline::post_process::judging::RolePermits;
+use crate::limits::permits::RolePermits;
+use crate::pipeline::role_client::{RoleClient, RoleError, RoleReply};
 use crate::pipeline::task_state::TaskState;
 use crate::plan::PlannedEmbed;
+use crate::sample::failure::SampleFailure;
+use crate::sample::output_keys::SEMANTIC;
+use crate::sample::result::SampleResult;
 use crate::sample::usage::named;
 use crate::session::Session;
-use gage_backend::{Backend, EmbedRequest, cancellable, with_slot};
-use gage_core::{EvalContext, Object, Outcome, Usage};
+use gage_backend::{EmbedOutput, EmbedRequest};
+use gage_core::{EvalContext, Object, Outcome};
 use gage_record::Stage;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// Where the similarities of an answer are, in `model_output`.
-pub(crate) const SEMANTIC: &str = "semantic";
 
 /// Most references of a sample.
 const MAX_REFERENCES: usize = 256;
@@ -27,9 +25,7 @@ const KEYS: [&str; 3] = ["text", "answer", "value"];
 /// The step `embed` of a task with its backend.
 pub(crate) struct EmbeddingStep {
     planned: Arc<PlannedEmbed>,
-    backend: Arc<dyn Backend>,
-    /// Bounds the requests of the role.
-    rooms: Arc<RequestLimits>,
+    client: RoleClient,
 }
 
 /// The texts that are compared: the answer, and its references with their places in the list; blank ones are left out.
@@ -47,26 +43,21 @@ impl EmbeddingStep {
         session: &Session,
         permits: &RolePermits,
     ) -> Option<EmbeddingStep> {
-        let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
-        let rooms = RequestLimits::for_role(permits.semaphore_of(&planned.role, backend.as_ref()));
-        Some(EmbeddingStep { planned: Arc::clone(planned), backend, rooms })
+        let client = RoleClient::for_role(&planned.role, session, permits)?;
+        Some(EmbeddingStep { planned: Arc::clone(planned), client })
     }
 
     /// Compares an answer with its references; nothing where the run is stopped before it is done. An answer that was
     /// compared by an earlier process is left as it is.
-    pub(crate) async fn compare(
-        &self,
-        task: &TaskState,
-        inferred: &SampleResult,
-    ) -> Option<SimilarityResult> {
-        if inferred.model_output.document().get(SEMANTIC).is_some() {
+    pub(crate) async fn compare(&self, task: &TaskState, result: &SampleResult) -> Option<SimilarityResult> {
+        if result.model_output.document().get(SEMANTIC).is_some() {
             return Some(SimilarityResult(Ok(None)));
         }
-        let texts = match self.texts(inferred) {
+        let texts = match self.texts(result) {
             Ok(texts) => texts,
             Err(failure) => return Some(SimilarityResult(Err(failure))),
         };
-        let model = self.backend.embedding_model();
+        let model = self.client.backend().embedding_model();
         let missing = match (texts.prediction.is_empty(), texts.references.is_empty()) {
             (true, _) => Some("prediction"),
             (false, true) => Some("reference"),
@@ -81,9 +72,13 @@ impl EmbeddingStep {
         let EmbeddingTexts { prediction, references, count } = texts;
         let (places, references): (Vec<usize>, Vec<String>) = references.into_iter().unzip();
         let all = std::iter::once(prediction).chain(references).collect();
-        let asked = match self.embed(task, &inferred.sample_id, all).await? {
-            Ok((vectors, usage)) => similarities(&vectors, places.len()).map(|found| (found, usage)),
-            Err(failure) => Err(failure),
+        let request = EmbedRequest { id: format!("embed:{}", result.sample_id), texts: all };
+        let asked = match self.client.ask(task, None, self.client.backend().embed(request)).await {
+            Ok(RoleReply { output: EmbedOutput { vectors, usage }, .. }) => {
+                similarities(&vectors, places.len()).map(|found| (found, usage))
+            }
+            Err(RoleError::Stopped) => return None,
+            Err(RoleError::Failed(error)) => Err(error.into()),
         };
         Some(SimilarityResult(asked.map(|(found, usage)| {
             let mut similarities = vec![Value::Null; count];
@@ -100,19 +95,15 @@ impl EmbeddingStep {
         })))
     }
 
-    fn texts(&self, inferred: &SampleResult) -> Result<EmbeddingTexts, SupportFailure> {
+    fn texts(&self, result: &SampleResult) -> Result<EmbeddingTexts, SampleFailure> {
         let step = &self.planned.step;
         let roots = EvalContext {
-            sample: inferred.sample.document(),
-            model_output: inferred.model_output.document(),
+            sample: result.sample.document(),
+            model_output: result.model_output.document(),
             judge_output: &Value::Null,
-            support_output: &inferred.support_output,
+            support_output: &result.support_output,
         };
-        let invalid = |kind: &str, message: String| SupportFailure {
-            outcome: Outcome::InvalidSample,
-            kind: kind.to_owned(),
-            message,
-        };
+        let invalid = |kind: &str, message: String| SampleFailure::new(Outcome::InvalidSample, kind, message);
         let refuse = |message: String| invalid("no_text", message);
         let prediction = match step.prediction_field.resolve(roots).as_deref() {
             None | Some(Value::Null) => String::new(),
@@ -150,42 +141,10 @@ impl EmbeddingStep {
         let references = references.filter(|(_, text)| !text.is_empty()).collect();
         Ok(EmbeddingTexts { prediction, references, count })
     }
-
-    /// The vectors of texts, and what they took; nothing where the run is stopped.
-    async fn embed(
-        &self,
-        task: &TaskState,
-        sample_id: &str,
-        texts: Vec<String>,
-    ) -> Option<Result<(Vec<Vec<f32>>, Option<Usage>), SupportFailure>> {
-        let request = EmbedRequest { id: format!("embed:{sample_id}"), texts };
-        let backend_id = &self.planned.role.backend_id;
-        let asked = async {
-            // Whoever waits here has an answer that was paid for, so a signal does not end it.
-            let place = RequestSlot::acquire_new(&self.rooms, None);
-            let place = task.unless_budget_exhausted(place).await?;
-            let reply = with_slot(Arc::clone(&place) as _, self.backend.embed(request)).await;
-            Some((reply, place))
-        };
-        let asked = cancellable(asked, task.stop.cancelled(), task.stop.aborted()).await;
-        // Its place is free when it is known what it took, so that nobody begins behind a budget.
-        let (reply, _place) = asked.flatten()?;
-        match reply {
-            Ok(reply) => {
-                // What was kept costs nothing.
-                if reply.timing.attempts > 0 {
-                    task.spending.add_usage(backend_id, reply.output.usage, &task.run_stop);
-                }
-                Some(Ok((reply.output.vectors, reply.output.usage)))
-            }
-            Err(error) if task.stops_on(backend_id, &error) => None,
-            Err(error) => Some(Err(failure_of(error))),
-        }
-    }
 }
 
 /// What came of a comparison: what is recorded, nothing where it was before, or why there is none.
-pub(crate) struct SimilarityResult(Result<Option<Value>, SupportFailure>);
+pub(crate) struct SimilarityResult(Result<Option<Value>, SampleFailure>);
 
 impl SimilarityResult {
     /// Whether what it took is told in the record, with the similarities.
@@ -194,19 +153,19 @@ impl SimilarityResult {
     }
 
     /// The answer with it.
-    pub(crate) fn apply_to(self, mut inferred: SampleResult) -> SampleResult {
+    pub(crate) fn apply_to(self, mut result: SampleResult) -> SampleResult {
         match self.0 {
             Ok(None) => {}
             Ok(Some(semantic)) => {
-                inferred.model_output.change(|output| {
+                result.model_output.change(|output| {
                     if let Value::Object(output) = output {
                         output.insert(SEMANTIC.to_owned(), semantic);
                     }
                 });
             }
-            Err(failure) => inferred.failed_result(Stage::Embed, failure),
+            Err(failure) => result.fail(Stage::Embed, failure),
         }
-        inferred
+        result
     }
 }
 
@@ -230,12 +189,8 @@ fn collect(value: &Value, texts: &mut Vec<String>) -> Result<(), &'static str> {
 }
 
 /// The cosines of the angles between the first vector and each of so many others.
-fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, SupportFailure> {
-    let wrong = |message: String| SupportFailure {
-        outcome: Outcome::BackendError,
-        kind: "protocol".to_owned(),
-        message,
-    };
+fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, SampleFailure> {
+    let wrong = |message: String| SampleFailure::new(Outcome::BackendError, "protocol", message);
     let Some((prediction, references)) = vectors.split_first().filter(|(_, rest)| rest.len() == count) else {
         let message = format!("there are {} vectors of {} texts", vectors.len(), count + 1);
         return Err(wrong(message));

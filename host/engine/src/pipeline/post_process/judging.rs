@@ -1,27 +1,29 @@
-//! The judges and an answer: they are asked, their replies read, and their scores become one.
+//! The judge step: judges are asked about an answer, their replies read, and their scores combined.
 
 mod combined;
 
-use crate::limits::permits::{RequestLimits, RequestSlot};
-use crate::pipeline::infer::SampleResult;
-use crate::pipeline::infer::support_role;
-use crate::pipeline::post_process::embedding::SEMANTIC;
+use crate::limits::permits::RolePermits;
+use crate::pipeline::guest_prompt;
+use crate::pipeline::role_client::RoleClient;
 use crate::pipeline::task_state::TaskState;
 use crate::plan::{PlannedJudge, PlannedJudges};
+use crate::request::support_context::payload_of;
 use crate::sample::eval_config::{self, ParamOverride};
+use crate::sample::failure::{SampleFailure, StepError};
+use crate::sample::output_keys::SEMANTIC;
+use crate::sample::result::SampleResult;
 use crate::sample::usage::{named, sum_of};
 use crate::session::Session;
 use combined::{JudgeReplies, Judgement, output_of};
-use gage_backend::{Backend, DrawIndex, GenerateRequest, cancellable, output_to_guest, with_slot};
-use gage_config::{Combine, RoleAdapterSpec};
+use gage_backend::{DrawIndex, GenerateRequest, output_to_guest};
+use gage_config::Combine;
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
-use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
-use gage_record::{ErrorNote, Stage};
+use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict};
+use gage_record::Stage;
 use gage_template::{InjectionFence, PromptContext};
 use serde_json::Value;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::Semaphore;
+use std::sync::Arc;
+use tracing::Span;
 
 /// What the text of the model under test is called in a judge's prompt, and that of the roles that support it.
 const LABELS: [&str; 2] = ["ANSWER", "SUPPORT"];
@@ -35,59 +37,11 @@ pub(crate) struct JudgeStep {
 
 struct OpenJudge {
     planned: Arc<PlannedJudge>,
-    backend: Arc<dyn Backend>,
-    /// Bounds the requests of the role.
-    rooms: Arc<RequestLimits>,
-}
-
-/// What bounds the requests of each role, in all tasks together and whoever makes them.
-pub(crate) struct RolePermits {
-    concurrency: usize,
-    by_role: Mutex<HashMap<String, Arc<Semaphore>>>,
-}
-
-impl RolePermits {
-    pub(crate) fn new(concurrency: usize) -> RolePermits {
-        RolePermits { concurrency, by_role: Mutex::default() }
-    }
-
-    /// The permits of a role: as many as the run allows, the backend is worth, and the role may have.
-    pub(crate) fn semaphore_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> Arc<Semaphore> {
-        let most = self.concurrency_of(role, backend);
-        let mut by_role = self.by_role.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = by_role.entry(role.adapter_id.clone());
-        Arc::clone(made.or_insert_with(|| Arc::new(Semaphore::new(most))))
-    }
-
-    /// How many requests of a role may be in flight.
-    pub(crate) fn concurrency_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> usize {
-        let most = self.concurrency.min(backend.info().max_concurrency);
-        most.min(role.pool_size.unwrap_or(usize::MAX)).max(1)
-    }
-}
-
-/// Why there is no judgement.
-struct JudgeFailure {
-    outcome: Outcome,
-    kind: String,
-    message: String,
+    client: RoleClient,
 }
 
 /// What a judge is to continue, and how.
 type JudgePrompt = (Vec<Message>, SamplingParams);
-
-/// Why a judge was not asked to the end.
-enum JudgeError {
-    Failure(JudgeFailure),
-    /// The run is stopped.
-    Stopped,
-}
-
-impl From<JudgeFailure> for JudgeError {
-    fn from(failure: JudgeFailure) -> JudgeError {
-        JudgeError::Failure(failure)
-    }
-}
 
 impl JudgeStep {
     pub(crate) fn new(
@@ -96,27 +50,25 @@ impl JudgeStep {
         permits: &RolePermits,
     ) -> Option<JudgeStep> {
         let open = |planned: &Arc<PlannedJudge>| {
-            let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
-            let rooms = RequestLimits::for_role(permits.semaphore_of(&planned.role, backend.as_ref()));
-            Some(OpenJudge { planned: Arc::clone(planned), backend, rooms })
+            let client = RoleClient::for_role(&planned.role, session, permits)?;
+            Some(OpenJudge { planned: Arc::clone(planned), client })
         };
         let judges = planned.judges.iter().map(open).collect::<Option<Vec<_>>>()?;
         Some(JudgeStep { judges, combine: planned.combine, attempts: planned.attempts })
     }
 
     /// Has an answer judged; nothing where the run is stopped before all have replied.
-    pub(crate) async fn judge(&self, task: &TaskState, inferred: &SampleResult) -> Option<JudgeResult> {
-        let case = case_of(inferred);
+    pub(crate) async fn judge(&self, task: &TaskState, result: &SampleResult) -> Option<JudgeResult> {
+        let case = case_of(result);
         let mut said: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
         for judge in &self.judges {
             let id = judge.planned.judge_id.as_str();
-            match judge.ask(task, &case, inferred, self.attempts).await {
+            match judge.ask(task, &case, result, self.attempts).await {
                 Ok(judgement) => said.push((id, judgement)),
-                Err(JudgeError::Failure(failure)) => {
-                    let message = format!("{id}: {}", failure.message);
-                    return Some(JudgeResult::failed(failure.outcome, failure.kind, message));
+                Err(StepError::Failed(failure)) => {
+                    return Some(JudgeResult { failure: Some(failure.named(id)), output: Value::Null });
                 }
-                Err(JudgeError::Stopped) => return None,
+                Err(StepError::Stopped) => return None,
             }
         }
         let unread: Vec<String> = said
@@ -126,21 +78,18 @@ impl JudgeStep {
                 Judgement::Output(_) => None,
             })
             .collect();
-        let judged = match unread.len() == said.len() {
-            true => {
-                let message = format!("no reply could be read: {}", unread.join("; "));
-                JudgeResult::failed(Outcome::JudgeUnparseable, "judge_unparseable".to_owned(), message)
-            }
-            false => JudgeResult { failure: None, output: Value::Null },
-        };
-        Some(JudgeResult { output: output_of(said, self.combine), ..judged })
+        let failure = (unread.len() == said.len()).then(|| {
+            let message = format!("no reply could be read: {}", unread.join("; "));
+            SampleFailure::new(Outcome::JudgeUnparseable, "judge_unparseable", message)
+        });
+        Some(JudgeResult { failure, output: output_of(said, self.combine) })
     }
 }
 
 /// What the judges of an answer made of it.
 pub(crate) struct JudgeResult {
-    /// How the sample ends where there is no judgement, and why.
-    failure: Option<(Outcome, ErrorNote)>,
+    /// Why there is no judgement.
+    failure: Option<SampleFailure>,
     output: Value,
 }
 
@@ -150,34 +99,28 @@ impl JudgeResult {
         !self.output.is_null()
     }
 
-    fn failed(outcome: Outcome, kind: String, message: String) -> JudgeResult {
-        let note = ErrorNote { stage: Stage::Judge, kind, message, pointer: None };
-        JudgeResult { failure: Some((outcome, note)), output: Value::Null }
-    }
-
     /// The answer with its judgement, or with why there is none.
-    pub(crate) fn apply_to(self, mut inferred: SampleResult) -> SampleResult {
-        if let Some((outcome, error)) = self.failure {
-            inferred.outcome = outcome;
-            inferred.error = Some(error);
+    pub(crate) fn apply_to(self, mut result: SampleResult) -> SampleResult {
+        if let Some(failure) = self.failure {
+            result.fail(Stage::Judge, failure);
         }
-        inferred.judge_output = self.output;
-        inferred
+        result.judge_output = self.output;
+        result
     }
 }
 
 /// What a component sees of a sample and its answer.
-fn case_of(inferred: &SampleResult) -> JudgeCase {
+fn case_of(result: &SampleResult) -> JudgeCase {
     JudgeCase {
-        sample_id: inferred.sample_id.clone(),
-        sample: inferred.sample.value().to_string(),
-        model_output: Value::Object(output_for_judges(inferred)).to_string(),
+        sample_id: result.sample_id.clone(),
+        sample: result.sample.value().to_string(),
+        model_output: Value::Object(output_for_judges(result)).to_string(),
     }
 }
 
 /// What the model itself said, without what another model made of it.
-fn output_for_judges(inferred: &SampleResult) -> Object {
-    let Value::Object(mut output) = inferred.model_output.document().value().into_owned() else {
+fn output_for_judges(result: &SampleResult) -> Object {
+    let Value::Object(mut output) = result.model_output.document().value().into_owned() else {
         return Object::new();
     };
     output.shift_remove(SEMANTIC);
@@ -193,21 +136,29 @@ impl OpenJudge {
         &self,
         task: &TaskState,
         case: &JudgeCase,
-        inferred: &SampleResult,
+        result: &SampleResult,
         attempts: u32,
-    ) -> Result<Judgement, JudgeError> {
-        let judge = self.judge_of(inferred)?;
-        let (mut prompts, fence) = self.prompts(&judge, case, inferred).await?;
+    ) -> Result<Judgement, StepError> {
+        let judge = self.judge_of(result)?;
+        let (mut prompts, fence) = self.prompts(&judge, case, result).await?;
         let mut earlier = Vec::new();
         let mut attempt = 1;
         let mut usage = None;
         loop {
             let mut replies = Vec::with_capacity(prompts.len());
             for (prompt, (messages, params)) in prompts.iter().enumerate() {
-                let repeat = inferred.index % task.planned.spec.repeat;
-                let draw = DrawIndex { repeat, prompt, attempt: attempt - 1 };
+                let repeat = result.index % task.planned.spec.repeat;
+                let request = Box::new(GenerateRequest {
+                    id: format!("judge:{}:{}", self.planned.judge_id, result.sample_id),
+                    messages: messages.clone().into(),
+                    prompt: None,
+                    params: params.clone(),
+                    tools: Vec::new(),
+                    tool_choice: None,
+                    draw: Some(DrawIndex { repeat, prompt, attempt: attempt - 1 }),
+                });
                 let reply =
-                    self.generate(task, &inferred.sample_id, messages.clone(), params.clone(), draw).await?;
+                    self.client.ask(task, None, self.client.backend().generate(request)).await?.output;
                 usage = sum_of(usage, reply.usage);
                 replies.push(reply);
             }
@@ -230,8 +181,8 @@ impl OpenJudge {
                     attempt += 1;
                 }
                 Verdict::Unparseable(reason) => {
-                    let heard = JudgeReplies { replies: texts, earlier, usage: named(usage) };
-                    return Ok(Judgement::Unparseable { reason, heard });
+                    let replies = JudgeReplies { replies: texts, earlier, usage: named(usage) };
+                    return Ok(Judgement::Unparseable { reason, replies });
                 }
                 Verdict::Output(mut output) => {
                     JudgeReplies { replies: texts, earlier, usage: named(usage) }.add_to(&mut output);
@@ -246,99 +197,36 @@ impl OpenJudge {
         &self,
         judge: &Arc<Judge>,
         case: &JudgeCase,
-        inferred: &SampleResult,
-    ) -> Result<(Vec<JudgePrompt>, Option<InjectionFence>), JudgeFailure> {
+        result: &SampleResult,
+    ) -> Result<(Vec<JudgePrompt>, Option<InjectionFence>), SampleFailure> {
         let role = &self.planned.role;
         if let Some(prompt) = &self.planned.prompt {
             let context = PromptContext {
-                sample: &inferred.sample.value(),
-                payload: &support_role::payload_of(&inferred.support_output),
+                sample: &result.sample.value(),
+                payload: &payload_of(&result.support_output),
                 history: &[],
                 adapter_id: &role.adapter_id,
                 role_type: role.role_type.name(),
             };
-            let rendered = prompt.render_fenced(&context, &output_for_judges(inferred), LABELS);
-            let (messages, fence) = rendered.map_err(|error| JudgeFailure {
-                outcome: Outcome::InvalidSample,
-                kind: "prompt".to_owned(),
-                message: error.to_string(),
-            })?;
+            let rendered = prompt.render_fenced(&context, &output_for_judges(result), LABELS);
+            let (messages, fence) = rendered
+                .map_err(|error| SampleFailure::new(Outcome::InvalidSample, "prompt", error.to_string()))?;
             return Ok((vec![(messages, role.sampling_params.clone())], Some(fence)));
         }
         let (judge, cases) = (Arc::clone(judge), vec![case.clone()]);
         let rendered = call_blocking(move || judge.render(&cases).into_iter().next()).await?;
-        let rendered = rendered.into_iter();
         let conversations = rendered
-            .map(|prompt| {
-                let messages = prompt.messages.into_iter().map(message_from_guest).collect::<Result<_, _>>();
-                let params = SamplingParams::from_object(prompt.params).map_err(|problems| {
-                    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-                });
-                let read = messages.and_then(|messages| Ok((messages, params?.over(&role.sampling_params))));
-                read.map_err(|message| JudgeFailure {
-                    outcome: Outcome::PluginError,
-                    kind: "invalid_result".to_owned(),
-                    message,
-                })
-            })
+            .into_iter()
+            .map(|prompt| guest_prompt::messages_and_params(prompt, &role.sampling_params))
             .collect::<Result<_, _>>()?;
         Ok((conversations, None))
     }
 
-    async fn generate(
-        &self,
-        task: &TaskState,
-        sample_id: &str,
-        messages: Vec<Message>,
-        params: SamplingParams,
-        draw: DrawIndex,
-    ) -> Result<ModelOutput, JudgeError> {
-        let request = Box::new(GenerateRequest {
-            id: format!("judge:{}:{sample_id}", self.planned.judge_id),
-            messages: messages.into(),
-            prompt: None,
-            params,
-            tools: Vec::new(),
-            tool_choice: None,
-            draw: Some(draw),
-        });
-        let backend_id = &self.planned.role.backend_id;
-        let asked = async {
-            // Whoever waits here has an answer that was paid for, so a signal does not end it.
-            let place = RequestSlot::acquire_new(&self.rooms, None);
-            let place = task.unless_budget_exhausted(place).await?;
-            let reply = with_slot(Arc::clone(&place) as _, self.backend.generate(request)).await;
-            Some((reply, place))
-        };
-        let asked = cancellable(asked, task.stop.cancelled(), task.stop.aborted()).await.flatten();
-        // Its place is free when it is known what it took, so that nobody begins behind a budget.
-        let (reply, _place) = asked.unzip();
-        match reply {
-            None => Err(JudgeError::Stopped),
-            Some(Ok(reply)) => {
-                if reply.timing.attempts > 0 {
-                    task.spending.add_usage(backend_id, reply.output.usage, &task.run_stop);
-                }
-                Ok(reply.output)
-            }
-            Some(Err(error)) if task.stops_on(backend_id, &error) => Err(JudgeError::Stopped),
-            Some(Err(error)) => Err(JudgeError::Failure(JudgeFailure {
-                outcome: Outcome::BackendError,
-                kind: error.kind.name().to_owned(),
-                message: error.message,
-            })),
-        }
-    }
-
     /// The component, with what the Sample changes about it.
-    fn judge_of(&self, inferred: &SampleResult) -> Result<Arc<Judge>, JudgeFailure> {
+    fn judge_of(&self, result: &SampleResult) -> Result<Arc<Judge>, SampleFailure> {
         let id = &self.planned.judge_id;
-        let refuse = |message: String| JudgeFailure {
-            outcome: Outcome::InvalidSample,
-            kind: "eval_config".to_owned(),
-            message,
-        };
-        let changed = match eval_config::of_judge(&inferred.sample, id) {
+        let refuse = |message: String| SampleFailure::new(Outcome::InvalidSample, "eval_config", message);
+        let changed = match eval_config::of_judge(&result.sample, id) {
             ParamOverride::None => return Ok(Arc::clone(&self.planned.judge)),
             ParamOverride::Params(changed) => changed,
             ParamOverride::Skip | ParamOverride::Invalid => {
@@ -354,27 +242,20 @@ async fn parse(
     judge: &Arc<Judge>,
     case: &JudgeCase,
     replies: Vec<ModelOutput>,
-) -> Result<Verdict, JudgeFailure> {
+) -> Result<Verdict, SampleFailure> {
     let replies = replies.into_iter().map(output_to_guest).collect();
     let (judge, replied) = (Arc::clone(judge), vec![JudgeReply { case: case.clone(), replies }]);
     call_blocking(move || judge.parse(&replied).into_iter().next()).await
 }
 
-/// Calls a component, which may take a while.
+/// Calls a component off the async runtime, because it may take a while.
 async fn call_blocking<T: Send + 'static>(
     call: impl FnOnce() -> Option<Result<T, ItemError>> + Send + 'static,
-) -> Result<T, JudgeFailure> {
-    let internal = |message: &str| JudgeFailure {
-        outcome: Outcome::PluginError,
-        kind: "internal".to_owned(),
-        message: message.to_owned(),
-    };
-    match tokio::task::spawn_blocking(call).await {
-        Ok(Some(Ok(result))) => Ok(result),
-        Ok(Some(Err(error))) => {
-            Err(JudgeFailure { outcome: error.outcome, kind: error.kind.to_owned(), message: error.message })
-        }
-        Ok(None) => Err(internal("the judge gave no result")),
-        Err(_) => Err(internal("the call of the judge failed")),
+) -> Result<T, SampleFailure> {
+    let span = Span::current();
+    match tokio::task::spawn_blocking(move || span.in_scope(call)).await {
+        Ok(Some(called)) => Ok(called?),
+        Ok(None) => Err(SampleFailure::of_plugin("internal", "the judge gave no result")),
+        Err(_) => Err(SampleFailure::of_plugin("internal", "the call of the judge failed")),
     }
 }

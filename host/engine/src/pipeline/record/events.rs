@@ -1,7 +1,7 @@
 //! What a run tells those who observe it: its events, its counters and its traces.
 
-use crate::pipeline::infer::SampleResult;
-use crate::pipeline::record::JournalItem;
+use super::journal_item::JournalItem;
+use crate::sample::result::SampleResult;
 use crate::sample::usage::{usage_in, usage_of};
 use gage_core::{Outcome, Usage};
 use gage_observe::{
@@ -10,9 +10,9 @@ use gage_observe::{
 };
 use gage_record::format::{EVENTS_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{ErrorNote, RunFolder, SampleTiming, Stage};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// The observers of a run, told by its threads. Nobody waits for them.
@@ -68,11 +68,11 @@ impl Events {
     }
 
     /// Something of a sample is in the journal.
-    pub(crate) fn recorded(&self, task_id: &str, what: &JournalItem) {
-        match what {
+    pub(crate) fn recorded(&self, task_id: &str, item: &JournalItem) {
+        match item {
             // It is told of when it is judged.
             JournalItem::AnswerAwaitingJudges(_) => {}
-            JournalItem::Answer(inferred) => self.answered(task_id, inferred),
+            JournalItem::Answer(result) => self.answered(task_id, result),
             JournalItem::Scores(entry) => {
                 let answered = self.take(task_id, entry.index);
                 let scoring_ms = entry.scores.scoring_ms;
@@ -91,10 +91,10 @@ impl Events {
                 };
                 self.ended(task_id, &end, || scores.collect());
             }
-            JournalItem::Whole(record, is_earlier) => {
+            JournalItem::Whole { record, was_resumed } => {
                 let answered = answered_of(&record.timing, usage_in(record.model_output.as_ref()));
                 let is_asked = record.timing.attempts > 0;
-                if is_asked && !is_earlier {
+                if is_asked && !was_resumed {
                     self.count(task_id, &answered, record.outcome == Outcome::BackendError);
                 }
                 let end = RunEnd {
@@ -110,20 +110,20 @@ impl Events {
         }
     }
 
-    fn answered(&self, task_id: &str, inferred: &SampleResult) {
-        let answered = answered_of(&inferred.timing, usage_of(&inferred.model_output));
-        if !inferred.was_resumed {
+    fn answered(&self, task_id: &str, result: &SampleResult) {
+        let answered = answered_of(&result.timing, usage_of(&result.model_output));
+        if !result.was_resumed {
             self.count(task_id, &answered, false);
         }
         if self.reports_samples() {
-            let key = (task_id.to_owned(), inferred.index);
+            let key = (task_id.to_owned(), result.index);
             self.open().insert(key, (answered, SystemTime::now()));
         }
-        if self.keeps("inference", task_id, &inferred.sample_id) {
+        if self.keeps("inference", task_id, &result.sample_id) {
             let mut payload = object_of(&answered);
-            payload.insert("index".to_owned(), inferred.index.into());
+            payload.insert("index".to_owned(), result.index.into());
             let event = Event::new("inference_finished", Level::Debug, Value::Object(payload));
-            self.trace.emit_one_of_many(event.of_sample(task_id, &inferred.sample_id));
+            self.trace.emit_one_of_many(event.of_sample(task_id, &result.sample_id));
         }
     }
 
@@ -193,8 +193,8 @@ impl Events {
         self.open().remove(&(task_id.to_owned(), index))
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<(String, u64), (AnswerMeasurements, SystemTime)>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, HashMap<(String, u64), (AnswerMeasurements, SystemTime)>> {
+        self.answers.lock()
     }
 }
 

@@ -1,22 +1,18 @@
-//! Which answers are scored together: those of neighbouring rows, whenever their answers come. So the
+//! The batches of answers that are scored together: those of neighbouring rows, whenever their answers come. So the
 //! batches of a run are the same however many requests and threads it has, and however often it was
 //! interrupted, and what a scorer makes of them is too.
 
-use crate::pipeline::infer::SampleResult;
+use crate::sample::batch_rows::batch_of;
+use crate::sample::result::SampleResult;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Rows of a batch. Large enough that starting a component is cheap, and small enough that a score does
-/// not wait long for its neighbours.
-pub(crate) const BATCH: u64 = 32;
-
 /// An answer that waits for its neighbours, with the permit that bounds how many do.
 pub(crate) struct PendingAnswer {
-    pub(crate) inferred: Arc<SampleResult>,
-    /// Given back when the scores are in the journal.
-    pub(crate) held: OwnedSemaphorePermit,
+    pub(crate) answer: Arc<SampleResult>,
+    /// Released when the scores are in the journal.
+    pub(crate) unscored: OwnedSemaphorePermit,
 }
 
 /// The batches that are not complete. Rows are begun in their order and end in any.
@@ -35,15 +31,9 @@ struct OpenBatch {
 }
 
 impl Batches {
-    /// The rows of the batch that a row is in.
-    pub(crate) fn rows_of_batch(index: u64) -> Range<u64> {
-        let first = index - index % BATCH;
-        first..first + BATCH
-    }
-
     /// A row is on its way. Returns the batch before it, where that only waited for this.
     pub(crate) fn begin(&mut self, index: u64) -> Option<Vec<PendingAnswer>> {
-        let batch = index / BATCH;
+        let batch = batch_of(index);
         self.open.entry(batch).or_default().begun += 1;
         match self.current.replace(batch) {
             Some(before) if before != batch => self.take_complete(before),
@@ -53,7 +43,7 @@ impl Batches {
 
     /// A row has ended: with an answer to score, or without one. Returns its batch where it was the last.
     pub(crate) fn end(&mut self, index: u64, answer: Option<PendingAnswer>) -> Option<Vec<PendingAnswer>> {
-        let batch = index / BATCH;
+        let batch = batch_of(index);
         if let Some(open) = self.open.get_mut(&batch) {
             open.ended += 1;
             open.answers.extend(answer);
@@ -79,7 +69,7 @@ impl Batches {
 impl OpenBatch {
     /// Its answers in the order of their rows.
     fn sorted(mut self) -> Vec<PendingAnswer> {
-        self.answers.sort_by_key(|waiting| waiting.inferred.index);
+        self.answers.sort_by_key(|pending| pending.answer.index);
         self.answers
     }
 }
@@ -87,16 +77,17 @@ impl OpenBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::batch_rows::ROWS_PER_BATCH;
     use proptest::prelude::*;
     use tokio::sync::Semaphore;
 
     fn pending_answer(index: u64, held: &Arc<Semaphore>) -> PendingAnswer {
         let permit = Arc::clone(held).try_acquire_owned().expect("there is room");
-        PendingAnswer { inferred: Arc::new(SampleResult::for_test(index)), held: permit }
+        PendingAnswer { answer: Arc::new(SampleResult::for_test(index)), unscored: permit }
     }
 
     fn indices(batch: &[PendingAnswer]) -> Vec<u64> {
-        batch.iter().map(|waiting| waiting.inferred.index).collect()
+        batch.iter().map(|pending| pending.answer.index).collect()
     }
 
     proptest! {
@@ -135,7 +126,7 @@ mod tests {
             let mut expected: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
             for (index, answers, _) in begun {
                 if answers {
-                    expected.entry(index / BATCH).or_default().push(index);
+                    expected.entry(batch_of(index)).or_default().push(index);
                 }
             }
             prop_assert_eq!(found, expected.into_values().collect::<Vec<_>>());
@@ -146,11 +137,10 @@ mod tests {
     fn a_batch_does_not_wait_for_rows_of_the_next() {
         let held = Arc::new(Semaphore::new(10));
         let mut batches = Batches::default();
-        assert!(batches.begin(BATCH - 1).is_none());
-        assert!(batches.end(BATCH - 1, Some(pending_answer(BATCH - 1, &held))).is_none());
-        let complete = batches.begin(BATCH).expect("the first batch is complete");
-        assert_eq!(indices(&complete), [BATCH - 1]);
-        assert!(batches.end(BATCH, None).is_none() && batches.finish().is_empty());
-        assert_eq!(Batches::rows_of_batch(BATCH + 3), BATCH..2 * BATCH);
+        assert!(batches.begin(ROWS_PER_BATCH - 1).is_none());
+        assert!(batches.end(ROWS_PER_BATCH - 1, Some(pending_answer(ROWS_PER_BATCH - 1, &held))).is_none());
+        let complete = batches.begin(ROWS_PER_BATCH).expect("the first batch is complete");
+        assert_eq!(indices(&complete), [ROWS_PER_BATCH - 1]);
+        assert!(batches.end(ROWS_PER_BATCH, None).is_none() && batches.finish().is_empty());
     }
 }

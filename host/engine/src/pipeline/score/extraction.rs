@@ -1,7 +1,7 @@
 //! The final answer in what a model wrote: the extractors of a task, one after the other.
 
-use crate::pipeline::infer::SampleResult;
 use crate::plan::PlannedExtractor;
+use crate::sample::result::SampleResult;
 use gage_core::{EvalContext, JsonView, Object, Outcome};
 use gage_plugin::{ExtractedAnswer, Extractor, ItemError};
 use gage_record::{ErrorNote, Stage};
@@ -21,25 +21,25 @@ pub(crate) struct ExtractorChain {
 /// `answer` is null: a failure to parse never scores.
 pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) -> Vec<ExtractorChain> {
     let mut states: Vec<ExtractionState> =
-        batch.iter().map(|inferred| ExtractionState::new(inferred.model_output.document())).collect();
+        batch.iter().map(|answer| ExtractionState::new(answer.model_output.document())).collect();
     for planned in extractors {
         let open: Vec<usize> = (0..states.len()).filter(|place| states[*place].end.is_none()).collect();
         let items = open.iter().map(|place| {
-            let inferred = batch[*place];
+            let answer = batch[*place];
             let roots = EvalContext {
-                sample: inferred.sample.document(),
+                sample: answer.sample.document(),
                 model_output: (&states[*place].output).into(),
-                judge_output: &inferred.judge_output,
-                support_output: &inferred.support_output,
+                judge_output: &answer.judge_output,
+                support_output: &answer.support_output,
             };
-            planned.extractor.resolve(&inferred.sample_id, roots)
+            planned.extractor.resolve(&answer.sample_id, roots)
         });
         let found = planned.extractor.extract(items.collect());
         for (place, found) in open.into_iter().zip(found) {
             states[place].take(&planned.extractor, found);
         }
     }
-    batch.iter().zip(states).map(|(inferred, state)| state.finish(inferred.model_output.document())).collect()
+    batch.iter().zip(states).map(|(answer, state)| state.finish(answer.model_output.document())).collect()
 }
 
 struct ExtractionState {

@@ -1,4 +1,4 @@
-//! What the judges of an answer said, as one output.
+//! The output of the judges of an answer.
 
 use gage_config::Combine;
 use gage_core::Object;
@@ -12,10 +12,10 @@ pub(super) enum Judgement {
     /// Its output, as metrics read it.
     Output(Object),
     /// Nothing that could be read: why, and what was said and taken all the same.
-    Unparseable { reason: String, heard: JudgeReplies },
+    Unparseable { reason: String, replies: JudgeReplies },
 }
 
-/// What a judge was heard to say, word by word, and what that took.
+/// The replies of a judge, word by word, and what they used.
 #[derive(Debug, Default)]
 pub(super) struct JudgeReplies {
     /// Its last replies, one for each prompt.
@@ -42,9 +42,9 @@ impl JudgeReplies {
 pub(super) fn output_of(said: Vec<(&str, Judgement)>, combine: Combine) -> Value {
     let object = |judgement: Judgement| match judgement {
         Judgement::Output(output) => output,
-        Judgement::Unparseable { reason, heard } => {
+        Judgement::Unparseable { reason, replies } => {
             let mut output = Object::from_iter([("unparseable".to_owned(), json!(reason))]);
-            heard.add_to(&mut output);
+            replies.add_to(&mut output);
             output
         }
     };
@@ -118,7 +118,7 @@ mod tests {
         };
         let unread = || Judgement::Unparseable {
             reason: "no line".to_owned(),
-            heard: JudgeReplies { replies: vec!["x".to_owned()], ..JudgeReplies::default() },
+            replies: JudgeReplies { replies: vec!["x".to_owned()], ..JudgeReplies::default() },
         };
         for (said, combine, score, answer) in [
             (

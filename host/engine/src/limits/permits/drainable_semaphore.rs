@@ -1,0 +1,56 @@
+//! A semaphore that can wait until every permit has come back.
+
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// A fixed number of permits, all of which come back in the end.
+pub(crate) struct DrainableSemaphore {
+    permits: Arc<Semaphore>,
+    size: u32,
+}
+
+impl DrainableSemaphore {
+    pub(crate) fn new(size: usize) -> DrainableSemaphore {
+        let size = u32::try_from(size.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        DrainableSemaphore { permits: Arc::new(Semaphore::new(size as usize)), size }
+    }
+
+    /// Waits for a permit.
+    pub(crate) async fn acquire(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).acquire_owned().await.ok()
+    }
+
+    /// A permit, if there is one at once.
+    pub(crate) fn try_acquire(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).try_acquire_owned().ok()
+    }
+
+    /// Waits until every permit has come back.
+    pub(crate) async fn drained(&self) {
+        drop(self.permits.acquire_many(self.size).await);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn available(&self) -> usize {
+        self.permits.available_permits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+
+    #[tokio::test]
+    async fn draining_waits_for_the_last_permit() {
+        let semaphore = DrainableSemaphore::new(2);
+        let (first, second) = (semaphore.acquire().await, semaphore.try_acquire());
+        assert!(first.is_some() && second.is_some());
+        assert!(semaphore.try_acquire().is_none(), "both permits are taken");
+        drop(first);
+        assert!(semaphore.drained().now_or_never().is_none());
+        drop(second);
+        assert!(semaphore.drained().now_or_never().is_some());
+        assert_eq!(semaphore.available(), 2, "draining keeps no permit");
+    }
+}

@@ -1,0 +1,65 @@
+//! The items that the journal gets.
+
+use crate::pipeline::task_state::TaskState;
+use crate::progress::FinishedSample;
+use crate::sample::result::SampleResult;
+use gage_record::{AnswerEntry, JournalEntry, SampleRecord, ScoresEntry};
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// What is to be recorded.
+pub(crate) struct RecordRequest {
+    pub(crate) task: Arc<TaskState>,
+    pub(crate) item: JournalItem,
+    /// The `in_flight`, `unsynced` or `unscored` permit that is released when the item is on the disk; none for an item whose
+    /// sample keeps its permits.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+    /// Whether another sample may begin only when it is recorded.
+    pub(crate) is_awaited: bool,
+}
+
+pub(crate) enum JournalItem {
+    /// An answer of which judges are asked.
+    AnswerAwaitingJudges(Arc<SampleResult>),
+    /// An answer that awaits its scores.
+    Answer(Arc<SampleResult>),
+    /// The scores of an answer that was recorded before.
+    Scores(Box<ScoresEntry>),
+    /// A sample that is finished without scores.
+    Whole {
+        record: Box<SampleRecord>,
+        /// Whether an earlier process had asked the model.
+        was_resumed: bool,
+    },
+}
+
+impl JournalItem {
+    pub(super) fn entry<'a>(&'a self, task_id: &'a str) -> JournalEntry<'a> {
+        match self {
+            JournalItem::AnswerAwaitingJudges(result) => {
+                JournalEntry::Answer(AnswerEntry { awaits_judges: true, ..result.entry(task_id) })
+            }
+            JournalItem::Answer(result) => JournalEntry::Answer(result.entry(task_id)),
+            JournalItem::Scores(entry) => JournalEntry::Scores(entry),
+            JournalItem::Whole { record, .. } => JournalEntry::Whole(record),
+        }
+    }
+
+    /// The id of its sample.
+    pub(super) fn sample_id(&self) -> &str {
+        match self {
+            JournalItem::AnswerAwaitingJudges(result) | JournalItem::Answer(result) => &result.sample_id,
+            JournalItem::Scores(entry) => &entry.sample_id,
+            JournalItem::Whole { record, .. } => &record.sample_id,
+        }
+    }
+
+    /// The sample, where it is finished with this.
+    pub(super) fn finished_sample(&self) -> Option<FinishedSample<'_>> {
+        match self {
+            JournalItem::AnswerAwaitingJudges(_) | JournalItem::Answer(_) => None,
+            JournalItem::Scores(entry) => Some(FinishedSample::of_scores(entry)),
+            JournalItem::Whole { record, .. } => Some(FinishedSample::of_record(record)),
+        }
+    }
+}

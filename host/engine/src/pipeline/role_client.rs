@@ -1,0 +1,176 @@
+//! The client of a role: acquires the permits of a request, asks the backend, accounts for what the reply used, and says
+//! whether an error ends the run. Every request of a run goes through it.
+
+use super::task_state::TaskState;
+use crate::limits::permits::{RequestPermits, RequestSlot, RolePermits, SampleSlot};
+use crate::sample::failure::StepError;
+use crate::session::Session;
+use gage_backend::{Backend, BackendError, EmbedOutput, Reply, RequestTiming, cancellable, with_slot};
+use gage_config::RoleAdapterSpec;
+use gage_core::{ModelOutput, Usage};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// A role with its backend and what bounds its requests.
+pub(crate) struct RoleClient {
+    backend_id: String,
+    backend: Arc<dyn Backend>,
+    permits: Arc<RequestPermits>,
+}
+
+/// The reply to a request of a role.
+pub(crate) struct RoleReply<T> {
+    pub(crate) output: T,
+    pub(crate) timing: RequestTiming,
+    /// The time from the moment the permits were acquired.
+    pub(crate) spent: Duration,
+}
+
+/// Why a request has no reply.
+pub(crate) enum RoleError {
+    /// The run is stopped, and the sample gets no record.
+    Stopped,
+    /// The backend failed, after all attempts.
+    Failed(BackendError),
+}
+
+impl From<RoleError> for StepError {
+    fn from(error: RoleError) -> StepError {
+        match error {
+            RoleError::Stopped => StepError::Stopped,
+            RoleError::Failed(error) => StepError::Failed(error.into()),
+        }
+    }
+}
+
+/// An output that carries what it used.
+pub(crate) trait ReportsUsage {
+    fn usage(&self) -> Option<Usage>;
+}
+
+impl ReportsUsage for ModelOutput {
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl ReportsUsage for EmbedOutput {
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl RoleClient {
+    /// The client of a role whose requests only the run bounds; none where the role has no backend.
+    pub(crate) fn for_role(
+        role: &RoleAdapterSpec,
+        session: &Session,
+        permits: &RolePermits,
+    ) -> Option<RoleClient> {
+        let backend = Arc::clone(session.backend(&role.backend_id)?);
+        let permits = RequestPermits::for_role(permits.semaphore_of(role, backend.as_ref()));
+        Some(RoleClient::new(role, backend, permits))
+    }
+
+    pub(crate) fn new(
+        role: &RoleAdapterSpec,
+        backend: Arc<dyn Backend>,
+        permits: Arc<RequestPermits>,
+    ) -> RoleClient {
+        RoleClient { backend_id: role.backend_id.clone(), backend, permits }
+    }
+
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        self.backend.as_ref()
+    }
+
+    /// Waits for the permits of the first request of a sample; none when the task is stopped before.
+    pub(crate) async fn first_slot(
+        &self,
+        task: &TaskState,
+        sample_slot: Option<SampleSlot>,
+    ) -> Option<Arc<RequestSlot>> {
+        tokio::select! {
+            biased;
+            () = task.stop.cancelled() => None,
+            slot = RequestSlot::acquire_new(&self.permits, sample_slot) => Some(slot),
+        }
+    }
+
+    /// Drives a request of the backend to its reply: in `slot`, or in a slot of its own.
+    pub(crate) async fn ask<T: ReportsUsage>(
+        &self,
+        task: &TaskState,
+        slot: Option<Arc<RequestSlot>>,
+        request: impl Future<Output = Result<Reply<T>, BackendError>>,
+    ) -> Result<RoleReply<T>, RoleError> {
+        let (reply, spent, slot) = self.drive(task, slot, request).await?;
+        let reply = self.settle(task, reply, spent);
+        // Free only now that the usage is counted, so that no request begins after a budget is used up.
+        drop(slot);
+        reply
+    }
+
+    /// The same within a time limit, which begins when the permits are acquired; no reply when the time is over.
+    pub(crate) async fn ask_within<T: ReportsUsage>(
+        &self,
+        task: &TaskState,
+        slot: Option<Arc<RequestSlot>>,
+        limit: Option<Duration>,
+        request: impl Future<Output = Result<Reply<T>, BackendError>>,
+    ) -> Result<Option<RoleReply<T>>, RoleError> {
+        let (reply, spent, slot) = self.drive(task, slot, within(limit, request)).await?;
+        let reply = reply.map(|reply| self.settle(task, reply, spent)).transpose();
+        drop(slot);
+        reply
+    }
+
+    async fn drive<F: Future>(
+        &self,
+        task: &TaskState,
+        slot: Option<Arc<RequestSlot>>,
+        request: F,
+    ) -> Result<(F::Output, Duration, Arc<RequestSlot>), RoleError> {
+        let driven = async {
+            let slot = match slot {
+                Some(slot) => slot,
+                // The sample has answers that were paid for, so a signal does not end this wait.
+                None => task.unless_budget_exhausted(RequestSlot::acquire_new(&self.permits, None)).await?,
+            };
+            let began = Instant::now();
+            let reply = with_slot(Arc::clone(&slot) as _, request).await;
+            Some((reply, began.elapsed(), slot))
+        };
+        let driven = cancellable(driven, task.stop.cancelled(), task.stop.aborted()).await;
+        driven.flatten().ok_or(RoleError::Stopped)
+    }
+
+    /// Accounts for a reply; an error that no further request would escape ends the run.
+    fn settle<T: ReportsUsage>(
+        &self,
+        task: &TaskState,
+        reply: Result<Reply<T>, BackendError>,
+        spent: Duration,
+    ) -> Result<RoleReply<T>, RoleError> {
+        match reply {
+            Ok(Reply { output, timing }) => {
+                // A reply from a cache costs nothing.
+                if timing.attempts > 0 {
+                    task.budget.add_usage(&self.backend_id, output.usage(), &task.run_stop);
+                }
+                Ok(RoleReply { output, timing, spent })
+            }
+            Err(error) if task.stops_on(&self.backend_id, &error) => Err(RoleError::Stopped),
+            Err(error) => Err(RoleError::Failed(error)),
+        }
+    }
+}
+
+/// The output of work within a time limit; none when the time is over.
+pub(crate) async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
+    match limit {
+        Some(limit) => timeout(limit, work).await.ok(),
+        None => Some(work.await),
+    }
+}

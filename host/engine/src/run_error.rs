@@ -1,0 +1,89 @@
+//! The errors that end a run.
+
+use crate::identity;
+use crate::plan::PlannedDataset;
+use crate::session::ChangedModelFile;
+use gage_data::DataError;
+use gage_observe::ObserveError;
+use gage_record::RecordError;
+
+/// Why a run ended before its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The run folder cannot be written or read.
+    #[error(transparent)]
+    Record(RecordError),
+    /// Nobody can be told of what happens.
+    #[error(transparent)]
+    Observe(#[from] ObserveError),
+    /// A dataset cannot be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A dataset or a model file is not what it was when the run began.
+    #[error("{what}: {message}; restore it and resume, or start a new run")]
+    Changed {
+        /// The dataset or the backend.
+        what: String,
+        /// What is different.
+        message: String,
+    },
+    /// The run cannot be resumed, since it would not be the same run.
+    #[error("the run cannot be resumed, for it was begun with something else:\n  {}{}", .0.join("\n  "), help_of(.0))]
+    Different(Vec<String>),
+    /// The run has more samples than it is to have.
+    #[error(
+        "the run cannot be resumed with at most {most} samples of each task: sample {recorded} of `{task_id}` is recorded \
+         already, and none is taken back"
+    )]
+    FewerSamples {
+        /// The task.
+        task_id: String,
+        /// The number of the last of its samples that is in the journal, counted from 1.
+        recorded: u64,
+        /// How many it is to have.
+        most: u64,
+    },
+    /// Samples were begun and not recorded; a bug.
+    #[error("{begun} samples were begun, and {recorded} were recorded; resume the run")]
+    LostSamples {
+        /// How many were handed to the scorers.
+        begun: u64,
+        /// How many are in the journal.
+        recorded: u64,
+    },
+    /// A thread of this program failed; a bug.
+    #[error("the {0} failed")]
+    Panicked(&'static str),
+}
+
+impl RunError {
+    /// The rows of a dataset are not those that the run is about.
+    pub(crate) fn data_changed(dataset: &PlannedDataset, why: &impl std::fmt::Display) -> RunError {
+        RunError::Changed { what: dataset.spec.shown_source(), message: why.to_string() }
+    }
+}
+
+/// What to do where a value is another that nobody may see.
+fn help_of(differences: &[String]) -> &'static str {
+    match differences.iter().any(|one| one.starts_with(identity::WITHHELD)) {
+        true => {
+            "\n  (`withheld` names values that are not written down, by their digests: set their variables to what they \
+             were when the run was begun)"
+        }
+        false => "",
+    }
+}
+
+impl From<RecordError> for RunError {
+    fn from(error: RecordError) -> RunError {
+        RunError::Record(error)
+    }
+}
+
+impl From<ChangedModelFile> for RunError {
+    fn from(changed: ChangedModelFile) -> RunError {
+        let ChangedModelFile { backend_id, message } = changed;
+        RunError::Changed { what: format!("the model of the backend `{backend_id}`"), message }
+    }
+}

@@ -1,0 +1,149 @@
+//! The result of a sample, from its answer to its scores.
+
+use super::failure::SampleFailure;
+use gage_core::{Outcome, OutputView, SampleView, redact, redact_value};
+use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A sample that the model has seen, or that failed on the way to it.
+#[derive(Clone)]
+pub(crate) struct SampleResult {
+    pub(crate) index: u64,
+    pub(crate) row_digest: String,
+    pub(crate) sample_id: String,
+    /// The Sample, for metrics and the record.
+    pub(crate) sample: SampleView,
+    /// What support steps found, by adapter; null where there are none.
+    pub(crate) support_output: Value,
+    /// What the model said; null where it said nothing.
+    pub(crate) model_output: OutputView,
+    /// What the judges said; null where nobody was asked.
+    pub(crate) judge_output: Value,
+    /// `scored` as long as nothing speaks against it.
+    pub(crate) outcome: Outcome,
+    pub(crate) error: Option<ErrorNote>,
+    pub(crate) timing: SampleTiming,
+    /// Whether the model answered an earlier process, which is not to be counted again.
+    pub(crate) was_resumed: bool,
+}
+
+impl SampleResult {
+    /// An answer that was recorded by an earlier process, and is to be scored, or to be judged before.
+    pub(crate) fn of_record(record: SampleRecord) -> SampleResult {
+        SampleResult {
+            index: record.index,
+            row_digest: record.row_digest,
+            sample_id: record.sample_id,
+            sample: SampleView::Json(Arc::new(record.sample)),
+            support_output: record.support_output.unwrap_or(Value::Null),
+            model_output: OutputView::Json(record.model_output.unwrap_or(Value::Null)),
+            judge_output: record.judge_output.unwrap_or(Value::Null),
+            outcome: record.outcome,
+            error: None,
+            timing: record.timing,
+            was_resumed: true,
+        }
+    }
+
+    /// An answer that was recorded by an earlier process, and of which judges are to be asked, as if nobody had been.
+    pub(crate) fn awaiting_judges(record: SampleRecord) -> SampleResult {
+        let record = SampleRecord { outcome: Outcome::Scored, judge_output: None, ..record };
+        SampleResult::of_record(record)
+    }
+
+    /// Blanks the secrets that are known out of all that is scored and recorded of it.
+    pub(crate) fn blank_secrets(&mut self) {
+        if let Cow::Owned(clean) = redact(&self.sample_id) {
+            self.sample_id = clean;
+        }
+        self.sample.change(redact_value);
+        self.model_output.change(redact_value);
+        redact_value(&mut self.support_output);
+        redact_value(&mut self.judge_output);
+    }
+
+    /// What is wrong with it, where it turned out to be no Sample that a model can be asked about.
+    pub(crate) fn invalid_message(&self) -> Option<&str> {
+        let error = self.error.as_ref().filter(|_| self.outcome == Outcome::InvalidSample)?;
+        Some(&error.message)
+    }
+
+    /// Its line in the journal, before it is scored.
+    pub(crate) fn entry<'a>(&'a self, task_id: &'a str) -> AnswerEntry<'a> {
+        AnswerEntry {
+            task_id,
+            index: self.index,
+            sample_id: &self.sample_id,
+            row_digest: &self.row_digest,
+            outcome: self.outcome,
+            sample: self.sample.document(),
+            support_output: Some(&self.support_output).filter(|output| !output.is_null()),
+            model_output: self.model_output.document(),
+            judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),
+            // When it was answered; its scores come later, with a time of their own.
+            timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
+            awaits_scores: true,
+            awaits_judges: false,
+        }
+    }
+
+    /// Its record, where it is not to be scored.
+    pub(crate) fn into_record(self, task_id: &str) -> SampleRecord {
+        let output = self.model_output.document();
+        let model_output = if output.is_null() { None } else { Some(output.value().into_owned()) };
+        SampleRecord {
+            task_id: task_id.to_owned(),
+            index: self.index,
+            sample_id: self.sample_id,
+            row_digest: self.row_digest,
+            outcome: self.outcome,
+            error: self.error,
+            sample: self.sample.value().into_owned(),
+            row: None,
+            support_output: Some(self.support_output).filter(|output| !output.is_null()),
+            model_output,
+            judge_output: Some(self.judge_output).filter(|output| !output.is_null()),
+            metrics: Vec::new(),
+            timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
+            timing_metrics: Vec::new(),
+        }
+    }
+
+    /// The sample ends by a failure.
+    pub(crate) fn fail(&mut self, stage: Stage, failure: SampleFailure) {
+        let SampleFailure { outcome, kind, message } = failure;
+        self.outcome = outcome;
+        self.error = Some(ErrorNote { stage, kind, message, pointer: None });
+    }
+
+    /// The sample ends because no request can be made of it; the error names its row.
+    pub(crate) fn into_invalid(mut self: Box<Self>, mut error: ErrorNote) -> Box<SampleResult> {
+        let origin = |key| self.sample.dataset_metadata(key);
+        let (path, row) = (origin("path").and_then(Value::as_str), origin("row").and_then(Value::as_u64));
+        if let (Some(path), Some(row)) = (path, row) {
+            error.message = format!("row {} of {path}: {}", row.saturating_add(1), error.message);
+        }
+        self.outcome = Outcome::InvalidSample;
+        self.error = Some(error);
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(index: u64) -> SampleResult {
+        SampleResult {
+            index,
+            row_digest: String::new(),
+            sample_id: String::new(),
+            sample: SampleView::Json(Arc::default()),
+            support_output: Value::Null,
+            model_output: OutputView::default(),
+            judge_output: Value::Null,
+            outcome: Outcome::Scored,
+            error: None,
+            timing: SampleTiming::default(),
+            was_resumed: false,
+        }
+    }
+}

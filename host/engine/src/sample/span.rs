@@ -1,0 +1,92 @@
+//! The spans that tie a log line to its samples. All are of the level `info`: a filter above it turns them off, and then they
+//! cost one comparison.
+
+use super::result::SampleResult;
+use std::fmt;
+use tracing::{Span, info_span};
+
+/// The span of everything that is done for one sample.
+pub(crate) fn of_sample(task_id: &str, sample_id: &str) -> Span {
+    info_span!("sample", task = task_id, sample = sample_id)
+}
+
+/// The span of a batch that is scored.
+pub(crate) fn of_batch(task_id: &str, batch: &[&SampleResult]) -> Span {
+    info_span!("score", task = task_id, samples = %SampleIds(batch))
+}
+
+/// The ids of the samples of a batch.
+struct SampleIds<'a>(&'a [&'a SampleResult]);
+
+impl fmt::Display for SampleIds<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, answer) in self.0.iter().enumerate() {
+            let separator = if place == 0 { "" } else { ", " };
+            write!(formatter, "{separator}{}", answer.sample_id)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parking_lot::Mutex;
+    use std::io::Write;
+    use std::sync::Arc;
+    use tracing_subscriber::EnvFilter;
+
+    #[derive(Clone, Default)]
+    struct LogLines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for LogLines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The lines that a filter lets through while `work` runs.
+    fn lines_of(filter: &str, work: impl FnOnce()) -> String {
+        let lines = LogLines::default();
+        let writer = lines.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_env_filter(EnvFilter::new(filter))
+            .with_ansi(false)
+            .without_time()
+            .with_writer(move || writer.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, work);
+        String::from_utf8(lines.0.lock().clone()).expect("text")
+    }
+
+    #[test]
+    fn log_lines_name_the_task_and_the_samples() {
+        let [mut first, mut second] = [SampleResult::for_test(0), SampleResult::for_test(1)];
+        (first.sample_id, second.sample_id) = ("q1".to_owned(), "q2".to_owned());
+        let lines = lines_of("info", || {
+            of_sample("math", "q7").in_scope(|| tracing::warn!("slow"));
+            of_batch("math", &[&first, &second]).in_scope(|| tracing::info!("scored"));
+        });
+        let lines: Vec<&str> = lines.lines().map(str::trim).collect();
+        assert!(
+            lines[0].contains("sample{task=\"math\" sample=\"q7\"}") && lines[0].ends_with("slow"),
+            "{lines:?}"
+        );
+        assert!(lines[1].contains("score{task=\"math\" samples=q1, q2}"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_filter_above_info_disables_the_spans() {
+        let lines = lines_of("warn", || {
+            let span = of_sample("math", "q7");
+            assert!(span.is_disabled());
+            span.in_scope(|| tracing::warn!("slow"));
+        });
+        assert!(lines.contains("slow") && !lines.contains("q7"), "{lines}");
+    }
+}
