@@ -152,7 +152,7 @@ fn examples_of_the_format_are_known() {
 /// All but those with media to be placed.
 #[test]
 fn rows_of_datasets_are_known() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/datasets");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/datasets");
     let mut count = 0;
     for (name, rows) in rows_of(folder.as_ref()) {
         for row in rows {

@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_readme_lists_all_units() {
-        let readme = include_str!("../../README.md");
+        let readme = include_str!("../../../README.md");
         for (kind, units) in known_units() {
             let names: Vec<String> = units
                 .iter()

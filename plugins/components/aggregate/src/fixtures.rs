@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/overlap.jsonl");
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/fixtures/overlap.jsonl");
 
 #[derive(Deserialize)]
 struct Configurations {

@@ -11,7 +11,7 @@ use gage_text_kit::Params;
 use serde::Deserialize;
 use serde_json::Value;
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/overlap.jsonl");
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/fixtures/overlap.jsonl");
 
 #[derive(Default, Deserialize)]
 struct Configurations {
