@@ -129,7 +129,7 @@ macro_rules! __component {
 mod tests {
     use super::*;
     use crate::ErrorKind;
-    use crate::preprocessor::{Converted, Preprocessor, Row};
+    use crate::preprocessor::{Preprocessor, Row, RowOutcome};
     use crate::{MemberSpec, from_params};
     use serde_json::json;
 
@@ -149,10 +149,10 @@ mod tests {
         fn prepare(params: Value) -> Result<Self, PluginError> {
             from_params(params)
         }
-        fn convert(&self, row: Row) -> Result<Converted, PluginError> {
+        fn convert(&self, row: Row) -> Result<RowOutcome, PluginError> {
             match row.index {
                 0 => Err(PluginError::invalid_input("no first row")),
-                _ => Ok(Converted::Skip(self.label.clone())),
+                _ => Ok(RowOutcome::Skip(self.label.clone())),
             }
         }
     }
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    fn convert(name: &str, params: &str) -> Vec<Result<Converted, PluginError>> {
+    fn convert(name: &str, params: &str) -> Vec<Result<RowOutcome, PluginError>> {
         each::<Rows, _, _>(name, params, vec![0, 1], |member, index| {
             member.convert(Row { dataset: String::new(), index, body: serde_json::Map::new() })
         })
@@ -184,7 +184,7 @@ mod tests {
     fn an_error_is_that_of_one_item() {
         let results = convert("labelled", r#"{"label":"a"}"#);
         assert!(results[0].is_err());
-        assert_eq!(results[1], Ok(Converted::Skip("a".to_owned())));
+        assert_eq!(results[1], Ok(RowOutcome::Skip("a".to_owned())));
     }
 
     #[test]

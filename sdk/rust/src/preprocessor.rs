@@ -18,7 +18,7 @@ pub struct Row {
 
 /// What becomes of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Converted {
+pub enum RowOutcome {
     /// A Sample, as an object. The host fills in `id` where it is missing.
     Sample(Value),
     /// The row is left out on purpose; the text says why.
@@ -49,7 +49,7 @@ pub trait Preprocessor {
     ///
     /// # Errors
     /// An error is the outcome `invalid_sample` for this row; a pointer says which field.
-    fn convert(&self, row: Row) -> Result<Converted, PluginError>;
+    fn convert(&self, row: Row) -> Result<RowOutcome, PluginError>;
 
     /// The Sample of a row as JSON text, where it can be had without reading all of the row. `None`,
     /// which is the default, has the row read and given to [`Preprocessor::convert`], of which this is
@@ -89,8 +89,8 @@ impl<P: Plugin<Kind = dyn Preprocessor>> Guest for Component<P> {
             let body = read_json(&row.body, "the row")?;
             let row = Row { dataset: row.dataset, index: row.index, body };
             Ok(match preprocessor.convert(row)? {
-                Converted::Sample(sample) => Outcome::Sample(sample.to_string()),
-                Converted::Skip(reason) => Outcome::Skip(reason),
+                RowOutcome::Sample(sample) => Outcome::Sample(sample.to_string()),
+                RowOutcome::Skip(reason) => Outcome::Skip(reason),
             })
         })
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// What becomes of a payload.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Prepared {
+pub enum Preparation {
     /// The host asks the role's model, and hands the reply to [`RoleAdapter::parse`].
     Ask(Request),
     /// The output itself, an object, without a model: a document that was looked up, a tool's
@@ -45,7 +45,7 @@ pub trait RoleAdapter {
     ///
     /// # Errors
     /// An error is the outcome of this sample alone; a pointer says which field.
-    fn request(&self, payload: &Value) -> Result<Prepared, PluginError>;
+    fn request(&self, payload: &Value) -> Result<Preparation, PluginError>;
 
     /// The output object that later steps and metrics read, from the model's reply.
     ///
@@ -97,8 +97,8 @@ impl<P: Plugin<Kind = dyn RoleAdapter>> Guest for Component<P> {
     ) -> Vec<Result<exports::Prepared, PluginError>> {
         each::<P, _, _>(&adapter, &params, payloads, |adapter, payload| {
             Ok(match adapter.request(&read_json(&payload, "the payload")?)? {
-                Prepared::Ask(request) => exports::Prepared::Ask(request),
-                Prepared::Output(output) => exports::Prepared::Output(output.to_string()),
+                Preparation::Ask(request) => exports::Prepared::Ask(request),
+                Preparation::Output(output) => exports::Prepared::Output(output.to_string()),
             })
         })
     }

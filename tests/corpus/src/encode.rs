@@ -1,6 +1,5 @@
 //! From a core module to a component, and from a component to one with more in it.
 
-use crate::guest::Guest;
 use std::fmt::Write as _;
 use wasm_encoder::{ComponentInstanceSection, ComponentSection, ComponentSectionId, Encode as _, RawSection};
 use wasmparser::{Parser, Payload};
@@ -16,9 +15,22 @@ const CONTRACT: [(&str, &str); 3] = [
 /// An interface of `gage:plugin` that no host has.
 const UNKNOWN: &str = "interface secrets { all: func() -> list<string>; }";
 
+/// A core module, and the world that it is made for.
+pub(crate) struct WorldModule<'guest> {
+    pub(crate) module: Vec<u8>,
+    /// The version of `gage:plugin`.
+    pub(crate) version: &'guest str,
+    /// Imports beside the log, in WIT.
+    pub(crate) world_imports: &'guest str,
+    /// Packages that these imports need, in WIT.
+    pub(crate) packages: &'guest [String],
+    /// Exported interfaces of `gage:plugin`.
+    pub(crate) interfaces: Vec<&'static str>,
+}
+
 /// Makes a component of a plugin.
-pub(crate) fn encode(guest: &Guest) -> Vec<u8> {
-    let version = guest.version;
+pub(crate) fn encode(guest: WorldModule<'_>) -> Vec<u8> {
+    let WorldModule { mut module, version, world_imports, packages, interfaces } = guest;
     let mut resolve = Resolve::default();
     let mut sources = SourceMap::default();
     for (name, text) in CONTRACT {
@@ -27,18 +39,17 @@ pub(crate) fn encode(guest: &Guest) -> Vec<u8> {
     sources.push_str("unknown.wit", UNKNOWN);
     let group = sources.parse().map_err(|(_, error)| error).expect("the contract is valid");
     resolve.push_group(group).expect("the contract stands on its own");
-    for package in &guest.packages {
+    for package in packages {
         resolve.push_source("package.wit", package).expect("the package is valid");
     }
     let mut world = format!("package corpus:probe;\nworld probe {{\nimport gage:plugin/log@{version};\n");
-    world.push_str(&guest.world_imports);
-    for interface in guest.interfaces() {
+    world.push_str(world_imports);
+    for interface in interfaces {
         let _ = writeln!(world, "export gage:plugin/{interface}@{version};");
     }
     world.push('}');
     let package = resolve.push_source("world.wit", &world).expect("the world is valid");
     let world = resolve.select_world(&[package], None).expect("there is one world");
-    let mut module = guest.module();
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("the world fits");
     ComponentEncoder::default()
         .validate(false)

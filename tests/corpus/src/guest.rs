@@ -1,7 +1,7 @@
 //! A template of a plugin in WebAssembly text, in which every part can be replaced.
 
 use crate::Kind;
-use crate::encode::encode;
+use crate::encode::{WorldModule, encode};
 use crate::image::{Image, Span};
 use crate::records::{
     Bytes, CARD_RESULT, Card, GENERATION_RESULT, Info, OUTCOME_RESULT, SCORES_RESULT, Spec,
@@ -281,7 +281,13 @@ impl Guest {
 
     /// The component.
     pub(crate) fn component(&self) -> Vec<u8> {
-        encode(self)
+        encode(WorldModule {
+            module: self.module(),
+            version: self.version,
+            world_imports: &self.world_imports,
+            packages: &self.packages,
+            interfaces: self.interfaces(),
+        })
     }
 }
 

@@ -31,7 +31,7 @@ use table::Table;
 /// More than 1000 different categories are `limit-exceeded`: free text is no category. Rows count once,
 /// whatever their weight.
 pub struct Confusion {
-    params: Params,
+    params: ConfusionParams,
 }
 
 /// The member of a detail that holds what was predicted.
@@ -43,27 +43,27 @@ const MAX_SHOWN: usize = 16;
 
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Params {
+struct ConfusionParams {
     prediction: String,
     reference: Option<String>,
     per_category: usize,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params { prediction: PREDICTION.to_owned(), reference: None, per_category: 12 }
+impl Default for ConfusionParams {
+    fn default() -> ConfusionParams {
+        ConfusionParams { prediction: PREDICTION.to_owned(), reference: None, per_category: 12 }
     }
 }
 
 /// Counts by reference and prediction; the empty text is no prediction.
 #[derive(Default, Serialize, Deserialize)]
-pub struct State {
+pub struct ConfusionState {
     counts: BTreeMap<String, BTreeMap<String, u64>>,
     categories: BTreeSet<String>,
 }
 
 impl Aggregator for Confusion {
-    type State = State;
+    type State = ConfusionState;
 
     fn name() -> &'static str {
         "confusion"
@@ -83,7 +83,8 @@ impl Aggregator for Confusion {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: Params = if params.is_null() { Params::default() } else { from_params(params)? };
+        let params: ConfusionParams =
+            if params.is_null() { ConfusionParams::default() } else { from_params(params)? };
         if params.per_category > MAX_SHOWN {
             let message = format!("params: 'per_category' must be from 0 to {MAX_SHOWN}");
             return Err(PluginError::invalid_config(message).at("/per_category"));
@@ -91,7 +92,7 @@ impl Aggregator for Confusion {
         Ok(Confusion { params })
     }
 
-    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+    fn add(&self, state: &mut ConfusionState, row: Row) -> Result<(), PluginError> {
         let detail = Detail::read(&row)?;
         let reference = match &self.params.reference {
             Some(name) => detail.category(name),
@@ -118,7 +119,7 @@ impl Aggregator for Confusion {
         Ok(())
     }
 
-    fn finish(&self, state: State) -> Result<Vec<Figure>, PluginError> {
+    fn finish(&self, state: ConfusionState) -> Result<Vec<Figure>, PluginError> {
         let table = Table::new(&state.counts, &state.categories);
         Ok(table.figures(self.params.per_category))
     }

@@ -18,13 +18,13 @@ pub struct CorpusBleu(BleuScoring);
 
 /// The sum so far.
 #[derive(Default, Serialize, Deserialize)]
-pub struct State {
+pub struct CorpusBleuState {
     rows: u64,
     counts: BleuCounts,
 }
 
 impl Aggregator for CorpusBleu {
-    type State = State;
+    type State = CorpusBleuState;
 
     fn name() -> &'static str {
         "corpus_bleu"
@@ -41,7 +41,7 @@ impl Aggregator for CorpusBleu {
         BleuScoring::read(&Params::new(params)?, false).map(CorpusBleu)
     }
 
-    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+    fn add(&self, state: &mut CorpusBleuState, row: Row) -> Result<(), PluginError> {
         let Some(counts) = Detail::read(&row)?.counts::<BleuCounts>(DETAIL_KEY)? else { return Ok(()) };
         if !counts.is_sound() {
             return Err(refuse(&row, "has counts of bleu that do not fit one another"));
@@ -55,8 +55,8 @@ impl Aggregator for CorpusBleu {
         Ok(())
     }
 
-    fn finish(&self, state: State) -> Result<Vec<Figure>, PluginError> {
-        let State { rows, counts } = state;
+    fn finish(&self, state: CorpusBleuState) -> Result<Vec<Figure>, PluginError> {
+        let CorpusBleuState { rows, counts } = state;
         if rows == 0 {
             return Ok(Vec::new());
         }

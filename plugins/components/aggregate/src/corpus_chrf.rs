@@ -17,13 +17,13 @@ pub struct CorpusChrf;
 
 /// The sum so far; nothing before the first row that has counts.
 #[derive(Default, Serialize, Deserialize)]
-pub struct State {
+pub struct CorpusChrfState {
     rows: u64,
     sum: Option<ChrfDetail>,
 }
 
 impl Aggregator for CorpusChrf {
-    type State = State;
+    type State = CorpusChrfState;
 
     fn name() -> &'static str {
         "corpus_chrf"
@@ -38,7 +38,7 @@ impl Aggregator for CorpusChrf {
         Params::new(params).map(|_| CorpusChrf)
     }
 
-    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+    fn add(&self, state: &mut CorpusChrfState, row: Row) -> Result<(), PluginError> {
         let Some(detail) = Detail::read(&row)?.counts::<ChrfDetail>(DETAIL_KEY)? else { return Ok(()) };
         if !detail.shape.is_sound() || detail.counts.0.len() != detail.shape.orders() {
             return Err(refuse(&row, "has counts of chrf that do not fit one another"));
@@ -58,7 +58,7 @@ impl Aggregator for CorpusChrf {
         Ok(())
     }
 
-    fn finish(&self, state: State) -> Result<Vec<Figure>, PluginError> {
+    fn finish(&self, state: CorpusChrfState) -> Result<Vec<Figure>, PluginError> {
         let figure = |sum: ChrfDetail| Figure::new("chrf", sum.shape.score(&sum.counts), state.rows);
         Ok(state.sum.map(figure).into_iter().collect())
     }

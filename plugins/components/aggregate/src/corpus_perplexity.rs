@@ -27,7 +27,7 @@ pub struct CorpusPerplexity;
 
 /// The sums so far.
 #[derive(Default, Serialize, Deserialize)]
-pub struct State {
+pub struct CorpusPerplexityState {
     rows: u64,
     measure: Option<Measure>,
     /// The text to which the last row belongs, which further repeats may follow.
@@ -52,7 +52,7 @@ struct Text {
     cluster: Option<u64>,
 }
 
-impl State {
+impl CorpusPerplexityState {
     /// Takes the text in whose repeats were added.
     fn close(&mut self) {
         let Some(Text { loss, units, cluster, .. }) = self.last.take() else { return };
@@ -93,7 +93,7 @@ impl State {
 }
 
 impl Aggregator for CorpusPerplexity {
-    type State = State;
+    type State = CorpusPerplexityState;
 
     fn name() -> &'static str {
         "corpus_perplexity"
@@ -108,7 +108,7 @@ impl Aggregator for CorpusPerplexity {
         Params::new(params).map(|_| CorpusPerplexity)
     }
 
-    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+    fn add(&self, state: &mut CorpusPerplexityState, row: Row) -> Result<(), PluginError> {
         let detail = Detail::read(&row)?;
         let Some(found) = detail.counts::<TextLikelihood>(DETAIL_KEY)? else { return Ok(()) };
         let cluster = detail.counts::<u64>(CLUSTER_KEY)?;
@@ -133,7 +133,7 @@ impl Aggregator for CorpusPerplexity {
         Ok(())
     }
 
-    fn finish(&self, mut state: State) -> Result<Vec<Figure>, PluginError> {
+    fn finish(&self, mut state: CorpusPerplexityState) -> Result<Vec<Figure>, PluginError> {
         state.close();
         let Some(measure) = state.measure else { return Ok(Vec::new()) };
         let loss = state.losses.value() / state.units.value();

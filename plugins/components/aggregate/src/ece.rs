@@ -24,29 +24,29 @@ use serde::{Deserialize, Serialize};
 /// The state of `equal_width` is of constant size; that of `equal_mass` takes some 20 to 40 bytes a
 /// row, so that a MiB is enough for about 30 000 rows.
 pub struct ExpectedCalibrationError {
-    params: Params,
+    params: EceParams,
     has_equal_mass: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Params {
+struct EceParams {
     bins: usize,
     binning: String,
     confidence: String,
     correct: String,
 }
 
-impl Default for Params {
-    fn default() -> Params {
+impl Default for EceParams {
+    fn default() -> EceParams {
         let [binning, confidence, correct] = ["equal_width", "confidence", "correct"].map(str::to_owned);
-        Params { bins: 10, binning, confidence, correct }
+        EceParams { bins: 10, binning, confidence, correct }
     }
 }
 
 /// What is kept of the rows.
 #[derive(Default, Serialize, Deserialize)]
-pub struct State {
+pub struct EceState {
     count: u64,
     /// For bins of equal width.
     bins: Vec<Bin>,
@@ -55,7 +55,7 @@ pub struct State {
 }
 
 impl Aggregator for ExpectedCalibrationError {
-    type State = State;
+    type State = EceState;
 
     fn name() -> &'static str {
         "ece"
@@ -72,7 +72,7 @@ impl Aggregator for ExpectedCalibrationError {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: Params = if params.is_null() { Params::default() } else { from_params(params)? };
+        let params: EceParams = if params.is_null() { EceParams::default() } else { from_params(params)? };
         let refuse = |key: &str, what: &str| {
             Err(PluginError::invalid_config(format!("params: '{key}' must be {what}")).at(format!("/{key}")))
         };
@@ -87,7 +87,7 @@ impl Aggregator for ExpectedCalibrationError {
         Ok(ExpectedCalibrationError { params, has_equal_mass })
     }
 
-    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+    fn add(&self, state: &mut EceState, row: Row) -> Result<(), PluginError> {
         let confidence = sub_score(&row.card, &self.params.confidence);
         let passed = || row.card.pass.map(|pass| if pass { 1.0 } else { 0.0 });
         let correct = sub_score(&row.card, &self.params.correct).or_else(passed);
@@ -112,7 +112,7 @@ impl Aggregator for ExpectedCalibrationError {
         Ok(())
     }
 
-    fn finish(&self, state: State) -> Result<Vec<Figure>, PluginError> {
+    fn finish(&self, state: EceState) -> Result<Vec<Figure>, PluginError> {
         let bins = match self.has_equal_mass {
             true => equal_mass(state.predictions, self.params.bins),
             false => state.bins,

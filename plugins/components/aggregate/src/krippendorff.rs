@@ -37,23 +37,23 @@ enum Level {
 
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Params {
+struct KrippendorffParams {
     prefix: String,
     level: String,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params { prefix: "judge_".to_owned(), level: "nominal".to_owned() }
+impl Default for KrippendorffParams {
+    fn default() -> KrippendorffParams {
+        KrippendorffParams { prefix: "judge_".to_owned(), level: "nominal".to_owned() }
     }
 }
 
 /// Sorted ratings of a unit, as JSON, and how many units have them.
 #[derive(Default, Serialize, Deserialize)]
-pub struct State(BTreeMap<String, u64>);
+pub struct KrippendorffState(BTreeMap<String, u64>);
 
 impl Aggregator for KrippendorffAlpha {
-    type State = State;
+    type State = KrippendorffState;
 
     fn name() -> &'static str {
         "krippendorff_alpha"
@@ -68,7 +68,8 @@ impl Aggregator for KrippendorffAlpha {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: Params = if params.is_null() { Params::default() } else { from_params(params)? };
+        let params: KrippendorffParams =
+            if params.is_null() { KrippendorffParams::default() } else { from_params(params)? };
         let level = match params.level.as_str() {
             "nominal" => Level::Nominal,
             "ordinal" => Level::Ordinal,
@@ -81,7 +82,7 @@ impl Aggregator for KrippendorffAlpha {
         Ok(KrippendorffAlpha { prefix: params.prefix, level })
     }
 
-    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+    fn add(&self, state: &mut KrippendorffState, row: Row) -> Result<(), PluginError> {
         // Minus zero is zero.
         let mut ratings: Vec<f64> =
             sub_scores(&row.card, &self.prefix).map(|(_, rating)| rating + 0.0).collect();
@@ -92,7 +93,7 @@ impl Aggregator for KrippendorffAlpha {
         Ok(())
     }
 
-    fn finish(&self, State(units): State) -> Result<Vec<Figure>, PluginError> {
+    fn finish(&self, KrippendorffState(units): KrippendorffState) -> Result<Vec<Figure>, PluginError> {
         let read = |(ratings, count): (&String, &u64)| {
             gage_sdk::serde_json::from_str::<Vec<f64>>(ratings).map(|ratings| (ratings, *count as f64))
         };

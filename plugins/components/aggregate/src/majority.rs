@@ -25,22 +25,22 @@ pub struct MajorityVote {
 
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Params {
+struct MajorityParams {
     prediction: String,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params { prediction: "prediction".to_owned() }
+impl Default for MajorityParams {
+    fn default() -> MajorityParams {
+        MajorityParams { prediction: "prediction".to_owned() }
     }
 }
 
 /// The different answers to each sample: text, votes and score, in the order of their first coming.
 #[derive(Default, Serialize, Deserialize)]
-pub struct State(BTreeMap<String, Vec<(String, u64, f64)>>);
+pub struct MajorityState(BTreeMap<String, Vec<(String, u64, f64)>>);
 
 impl Aggregator for MajorityVote {
-    type State = State;
+    type State = MajorityState;
 
     fn name() -> &'static str {
         "majority_vote"
@@ -55,11 +55,12 @@ impl Aggregator for MajorityVote {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: Params = if params.is_null() { Params::default() } else { from_params(params)? };
+        let params: MajorityParams =
+            if params.is_null() { MajorityParams::default() } else { from_params(params)? };
         Ok(MajorityVote { prediction: params.prediction })
     }
 
-    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+    fn add(&self, state: &mut MajorityState, row: Row) -> Result<(), PluginError> {
         let answer = Detail::read(&row)?.category(&self.prediction);
         let Some((answer, score)) = answer.zip(row.card.primary_score) else { return Ok(()) };
         let answers = state.0.entry(row.sample_id).or_default();
@@ -70,7 +71,7 @@ impl Aggregator for MajorityVote {
         Ok(())
     }
 
-    fn finish(&self, State(samples): State) -> Result<Vec<Figure>, PluginError> {
+    fn finish(&self, MajorityState(samples): MajorityState) -> Result<Vec<Figure>, PluginError> {
         let (mut scores, mut shares) = (Vec::new(), Vec::new());
         for answers in samples.values() {
             let votes: u64 = answers.iter().map(|(_, votes, _)| votes).sum();

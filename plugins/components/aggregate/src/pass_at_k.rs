@@ -27,10 +27,10 @@ pub struct PassAtK {
 
 /// Attempts and passes by sample id.
 #[derive(Default, Serialize, Deserialize)]
-pub struct State(BTreeMap<String, (u64, u64)>);
+pub struct PassAtKState(BTreeMap<String, (u64, u64)>);
 
 impl Aggregator for PassAtK {
-    type State = State;
+    type State = PassAtKState;
 
     fn name() -> &'static str {
         "pass_at_k"
@@ -44,7 +44,7 @@ impl Aggregator for PassAtK {
         Ok(PassAtK { repeats: Repeats::new(&params)? })
     }
 
-    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+    fn add(&self, state: &mut PassAtKState, row: Row) -> Result<(), PluginError> {
         let by_score = || row.card.primary_score.map(|score| score >= self.repeats.threshold);
         if let Some(pass) = row.card.pass.or_else(by_score) {
             let (attempts, passes) = state.0.entry(row.sample_id).or_default();
@@ -54,7 +54,7 @@ impl Aggregator for PassAtK {
         Ok(())
     }
 
-    fn finish(&self, State(samples): State) -> Result<Vec<Figure>, PluginError> {
+    fn finish(&self, PassAtKState(samples): PassAtKState) -> Result<Vec<Figure>, PluginError> {
         type Estimator = fn(u64, u64, u64) -> Option<f64>;
         let estimators: [(&str, Estimator); 2] =
             [("pass", estimator::at_least_one), ("pass_all", estimator::all)];

@@ -15,19 +15,19 @@ static NOTHING: Value = Value::Null;
 
 /// What a whole canonical answer, `{"answer_type": …, "prediction": …, "ground_truth": …}`, holds under a
 /// name. Anything else is taken as it stands.
-pub(crate) struct Unwrapped {
+pub(crate) struct AnswerMember {
     /// What is compared.
     pub(crate) value: Value,
     /// The members around it, empty where there are none.
     pub(crate) around: Map<String, Value>,
 }
 
-impl Unwrapped {
+impl AnswerMember {
     /// Takes the member out of a whole answer.
     ///
     /// # Errors
     /// `invalid-input` where `meta.schema_version` names another version.
-    pub(crate) fn new(json: Value, name: &str) -> Result<Unwrapped, PluginError> {
+    pub(crate) fn new(json: Value, name: &str) -> Result<AnswerMember, PluginError> {
         match json {
             Value::Object(mut around)
                 if around.contains_key(name)
@@ -40,9 +40,9 @@ impl Unwrapped {
                     ))
                     .at("/meta/schema_version"));
                 }
-                Ok(Unwrapped { value: around.remove(name).unwrap_or_default(), around })
+                Ok(AnswerMember { value: around.remove(name).unwrap_or_default(), around })
             }
-            value => Ok(Unwrapped { value, around: Map::new() }),
+            value => Ok(AnswerMember { value, around: Map::new() }),
         }
     }
 }
@@ -101,17 +101,17 @@ mod tests {
     #[test]
     fn whole_answers_are_unwrapped() {
         let whole = json!({ "answer_type": "choice", "prediction": { "value": "B" }, "ground_truth": "A" });
-        let found = Unwrapped::new(whole, "prediction");
+        let found = AnswerMember::new(whole, "prediction");
         let found = found.map(|found| (found.value, found.around.contains_key("ground_truth")));
         assert_eq!(found, Ok((json!({ "value": "B" }), true)));
         for json in [json!({ "prediction": "B" }), json!("B"), json!(null), json!({ "answer_type": "text" })]
         {
-            let found = Unwrapped::new(json.clone(), "prediction");
+            let found = AnswerMember::new(json.clone(), "prediction");
             assert_eq!(found.map(|found| (found.value, found.around.is_empty())), Ok((json, true)));
         }
         for (version, is_known) in [(json!("v1"), true), (json!("v2"), false), (json!(1), false)] {
             let whole = json!({ "prediction": "B", "meta": { "schema_version": version } });
-            assert_eq!(Unwrapped::new(whole, "prediction").is_ok(), is_known, "{version}");
+            assert_eq!(AnswerMember::new(whole, "prediction").is_ok(), is_known, "{version}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Choices: whether the answer is the right label, another way to say it, or the right option.
 
 use crate::canonical::{is_nothing, member, shown, shown_value, value};
-use crate::judged::{Judged, tagged};
+use crate::judged::{Judgement, tagged};
 use crate::settings::{Form, Settings};
 use gage_choice_kit::{Choices, extract_all};
 use gage_reasoning_kit::ids::{items, scalar};
@@ -23,8 +23,9 @@ pub(crate) fn score(
     reference: &Value,
     form: Form,
     choices: &Choices,
-) -> Judged {
-    let failed = |tag, why| Judged::failed(tag, why, &["exact_match"], shown(prediction), shown(reference));
+) -> Judgement {
+    let failed =
+        |tag, why| Judgement::failed(tag, why, &["exact_match"], shown(prediction), shown(reference));
     let predicted = value(prediction);
     if is_nothing(predicted) {
         return failed("missing_prediction", "there is no choice");
@@ -58,7 +59,7 @@ struct Comparison<'item> {
 
 impl Comparison<'_> {
     /// An answer that names one choice, of which each way to say it is given.
-    fn single(&self, settings: &Settings, predicted: &Value, right: &[&Value]) -> Judged {
+    fn single(&self, settings: &Settings, predicted: &Value, right: &[&Value]) -> Judgement {
         let text =
             |json: &Value| scalar(json).map(|text| self.form.normalizer().apply(&text)).unwrap_or_default();
         let chosen = self.label(predicted);
@@ -81,7 +82,7 @@ impl Comparison<'_> {
             .pass(settings.passes(score, is_right))
             .sub_score("exact_match", score)
             .explain(format!("{} {why}", excerpt(&prediction)));
-        Judged {
+        Judgement {
             card: tagged(card, !is_right, tag),
             prediction: shown_value(&prediction),
             reference: shown_value(&reference),
@@ -89,7 +90,7 @@ impl Comparison<'_> {
     }
 
     /// An answer that is to name several choices: all of them, and no other.
-    fn several(&self, settings: &Settings, predicted: &Value, right: &[&Value]) -> Judged {
+    fn several(&self, settings: &Settings, predicted: &Value, right: &[&Value]) -> Judgement {
         let expected: BTreeSet<String> = right.iter().filter_map(|right| self.name(right)).collect();
         let chosen: BTreeSet<String> = match predicted {
             Value::String(text) => {
@@ -112,7 +113,7 @@ impl Comparison<'_> {
             let labels: Vec<_> = labels.iter().take(MAX_SHOWN).map(|label| excerpt(label)).collect();
             shown(&json!({ "value": labels }))
         };
-        Judged {
+        Judgement {
             card: tagged(card, extra > 0, "extra_item"),
             prediction: canonical(&chosen),
             reference: canonical(&expected),

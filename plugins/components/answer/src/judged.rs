@@ -5,7 +5,7 @@ use gage_sdk::serde_json::Value;
 
 /// A card without its detail, and the two sides in canonical form, as the detail shows them.
 #[derive(Debug)]
-pub(crate) struct Judged {
+pub(crate) struct Judgement {
     /// Score, sub-scores, `pass`, tags and explanation.
     pub(crate) card: ScoreCard,
     /// The prediction.
@@ -14,7 +14,7 @@ pub(crate) struct Judged {
     pub(crate) reference: Value,
 }
 
-impl Judged {
+impl Judgement {
     /// 0 for a reason, in each of the sub-scores named too: nothing could be compared, so nothing passes.
     pub(crate) fn failed(
         tag: &str,
@@ -22,10 +22,10 @@ impl Judged {
         sub_scores: &[&str],
         prediction: Value,
         reference: Value,
-    ) -> Judged {
+    ) -> Judgement {
         let card = ScoreCard::binary(false).tag(tag).explain(why);
         let card = sub_scores.iter().fold(card, |card, name| card.sub_score(name, 0.0));
-        Judged { card, prediction, reference }
+        Judgement { card, prediction, reference }
     }
 }
 

@@ -28,4 +28,4 @@ gage_sdk::metrics!(
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
-mod table;
+mod tests;

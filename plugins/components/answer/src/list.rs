@@ -1,7 +1,7 @@
 //! Lists: precision, recall and F1 of the items, and their order where it counts.
 
 use crate::canonical::{is_nothing, member, shown};
-use crate::judged::{Judged, tagged};
+use crate::judged::{Judgement, tagged};
 use crate::settings::{Form, Settings};
 use gage_list_kit::{List, Matching};
 use gage_reasoning_kit::Normalizer;
@@ -30,7 +30,7 @@ pub(crate) fn score(
     prediction: &Value,
     reference: &Value,
     form: Form,
-) -> Result<Judged, PluginError> {
+) -> Result<Judgement, PluginError> {
     let normalizer = form.normalizer();
     let aliases = aliases(reference, normalizer)?;
     let item_key = |item: &Value| match item {
@@ -47,7 +47,7 @@ pub(crate) fn score(
         other => List::of_json(other, &item_key),
     };
     let failed = |tag, why| {
-        Ok(Judged::failed(tag, why, &["f1", "precision", "recall"], shown(prediction), shown(reference)))
+        Ok(Judgement::failed(tag, why, &["f1", "precision", "recall"], shown(prediction), shown(reference)))
     };
     if is_nothing(listed(prediction)) {
         return failed("missing_prediction", "there is no list");
@@ -91,7 +91,7 @@ pub(crate) fn score(
         fields.insert("ordered".to_owned(), ordered.into());
         fields.insert("unique".to_owned(), unique.into());
     }
-    Ok(Judged { card, prediction: canonical(&predicted), reference })
+    Ok(Judgement { card, prediction: canonical(&predicted), reference })
 }
 
 /// What holds the items: `items` or `value` of an object, otherwise the value itself. An object without

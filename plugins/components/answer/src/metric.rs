@@ -1,8 +1,8 @@
 //! `canonical_answer`: how right a parsed answer is, by its type.
 
 use crate::answer_type::AnswerType;
-use crate::canonical::{SCHEMA_VERSION, Unwrapped, final_answer, is_nothing, shown};
-use crate::judged::Judged;
+use crate::canonical::{AnswerMember, SCHEMA_VERSION, final_answer, is_nothing, shown};
+use crate::judged::Judgement;
 use crate::settings::Settings;
 use crate::{plain, reasoning};
 use gage_choice_kit::Choices;
@@ -116,9 +116,9 @@ impl Metric for CanonicalAnswer {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let answer = Unwrapped::new(read(inputs.value(ANSWER), "answer")?, "prediction")?.value;
+        let answer = AnswerMember::new(read(inputs.value(ANSWER), "answer")?, "prediction")?.value;
         let reference = plain_json(&read(inputs.value(REFERENCE), "reference")?).into_owned();
-        let reference = Unwrapped::new(reference, "ground_truth")?;
+        let reference = AnswerMember::new(reference, "ground_truth")?;
         let choices = Choices::new(inputs.value(OPTIONS));
         let kind = as_text(inputs.value(KIND)).and_then(|kind| AnswerType::parse(&kind));
         let named = match self.settings.answer_type {
@@ -163,7 +163,7 @@ impl CanonicalAnswer {
                 (_, true) => ("missing_reference", "there is no ground truth"),
                 _ => return Err(untold()),
             };
-            let failed = Judged::failed(tag, why, &[], shown(answer), shown(reference));
+            let failed = Judgement::failed(tag, why, &[], shown(answer), shown(reference));
             return Ok(finished(failed, None, answer.is_null()));
         };
         let judged = match answer_type {
@@ -186,7 +186,7 @@ fn untold() -> PluginError {
 }
 
 /// The card with its detail, explained in one line.
-fn finished(judged: Judged, answer_type: Option<AnswerType>, is_unparsed: bool) -> ScoreCard {
+fn finished(judged: Judgement, answer_type: Option<AnswerType>, is_unparsed: bool) -> ScoreCard {
     let explain = judged.card.explain.map(|text| collapse(&text).into_owned());
     let card = ScoreCard { explain, ..judged.card }.detail(&json!({
         "schema_version": SCHEMA_VERSION,

@@ -1,7 +1,7 @@
 //! Numbers: the error, and whether it is within the tolerance.
 
 use crate::canonical::{is_nothing, member, shown, value};
-use crate::judged::Judged;
+use crate::judged::Judgement;
 use crate::settings::Settings;
 use gage_number_kit::{Failure, Format, Measurement, Pair, own_tolerance, own_tolerance_abs};
 use gage_sdk::serde_json::{Map, Value};
@@ -17,14 +17,14 @@ pub(crate) fn score(
     settings: &Settings,
     prediction: &Value,
     reference: &Value,
-) -> Result<Judged, PluginError> {
+) -> Result<Judgement, PluginError> {
     let own_abs = own_tolerance_abs(member(reference, "tolerance_abs"), member(reference, "tolerance"))?;
     let own_rel = own_tolerance(member(reference, "tolerance_rel"), "tolerance_rel")?;
     if !matches!(member(reference, "unit"), Value::Null | Value::String(_)) {
         return Err(PluginError::invalid_input("'unit' of the ground truth must be a text").at("/unit"));
     }
     let failed =
-        |tag, why| Ok(Judged::failed(tag, why, &["within_tol"], shown(prediction), shown(reference)));
+        |tag, why| Ok(Judgement::failed(tag, why, &["within_tol"], shown(prediction), shown(reference)));
     // A list is no number.
     let measured = |json: &Value| match value(json) {
         nothing if is_nothing(nothing) => Measurement::of_json(Value::Null),
@@ -60,7 +60,7 @@ pub(crate) fn score(
     canonical.insert("tolerance_abs".to_owned(), shown_float(tolerance_abs));
     canonical.insert("tolerance_rel".to_owned(), shown_float(tolerance_rel));
     let prediction = self::canonical(pair.number, pair.unit.as_ref());
-    Ok(Judged { card, prediction: prediction.into(), reference: canonical.into() })
+    Ok(Judgement { card, prediction: prediction.into(), reference: canonical.into() })
 }
 
 /// A number with its unit, in canonical form.

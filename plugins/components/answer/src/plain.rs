@@ -1,7 +1,7 @@
 //! Answers that are no argument: each type by its own strategy.
 
 use crate::answer_type::AnswerType;
-use crate::judged::Judged;
+use crate::judged::Judgement;
 use crate::settings::Settings;
 use crate::{choice, list, number, text};
 use gage_choice_kit::Choices;
@@ -18,7 +18,7 @@ pub(crate) fn score(
     prediction: &Value,
     reference: &Value,
     choices: &Choices,
-) -> Result<Judged, PluginError> {
+) -> Result<Judgement, PluginError> {
     let form = settings.form(reference)?;
     match answer_type {
         AnswerType::Choice => Ok(choice::score(settings, prediction, reference, form, choices)),

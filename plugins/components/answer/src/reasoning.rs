@@ -2,7 +2,7 @@
 
 use crate::answer_type::AnswerType;
 use crate::canonical::{final_answer, member, shown};
-use crate::judged::{Judged, tagged};
+use crate::judged::{Judgement, tagged};
 use crate::plain;
 use crate::settings::Settings;
 use gage_choice_kit::Choices;
@@ -28,7 +28,7 @@ pub(crate) fn score(
     prediction: &Value,
     reference: &Value,
     choices: &Choices,
-) -> Result<Judged, PluginError> {
+) -> Result<Judgement, PluginError> {
     let (given, expected) = (final_answer(prediction), final_answer(reference));
     let kind = kind.filter(|kind| *kind != AnswerType::Reasoning);
     let final_type = AnswerType::of(expected, kind, choices)?.unwrap_or(AnswerType::Choice);
@@ -58,7 +58,7 @@ pub(crate) fn score(
     if let Some(fields) = expected.as_object_mut() {
         fields.insert("final_answer_type".to_owned(), final_type.name().into());
     }
-    Ok(Judged {
+    Ok(Judgement {
         card,
         prediction: shown(&counted(prediction, judged.prediction)),
         reference: shown(&expected),

@@ -1,10 +1,10 @@
 //! Texts: the keywords that they mention, and the words that they share with a reference.
 
 use crate::canonical::{is_nothing, member, shown, shown_value, value};
-use crate::judged::{Judged, tagged};
+use crate::judged::{Judgement, tagged};
 use crate::keywords::Keywords;
 use crate::settings::{Form, Settings};
-use gage_overlap_kit::rouge::{Rouge, Wanted};
+use gage_overlap_kit::rouge::{Rouge, ScoreSelection};
 use gage_overlap_kit::tokens::Tokenizer;
 use gage_overlap_kit::vocabulary::TextReader;
 use gage_reasoning_kit::ids::{items, scalar};
@@ -30,7 +30,7 @@ pub(crate) fn score(
     prediction: &Value,
     reference: &Value,
     form: Form,
-) -> Result<Judged, PluginError> {
+) -> Result<Judgement, PluginError> {
     let own_keywords = match settings.keywords(form) {
         Some(_) => None,
         None => Keywords::read(member(reference, "keywords"), form.normalizer())
@@ -46,7 +46,7 @@ pub(crate) fn score(
         let of_texts =
             if texts.is_empty() { &[] as &[&str] } else { &["exact_match", "token_f1", "rouge_l"] };
         let names: Vec<&str> = of_keywords.into_iter().chain(of_texts.iter().copied()).collect();
-        Ok(Judged::failed(tag, why, &names, shown(prediction), shown(reference)))
+        Ok(Judgement::failed(tag, why, &names, shown(prediction), shown(reference)))
     };
     let predicted = value(prediction);
     if is_nothing(predicted) {
@@ -70,11 +70,11 @@ fn compared(
     texts: &[Cow<'_, str>],
     keywords: Option<&Keywords>,
     form: Form,
-) -> Judged {
+) -> Judgement {
     let normalized = form.normalizer().apply(predicted);
     let mut explained = Vec::new();
     let mut card = ScoreCard::of(0.0);
-    let rouge = (!texts.is_empty()).then(|| Rouge::new(READING, Wanted::Words, predicted, texts));
+    let rouge = (!texts.is_empty()).then(|| Rouge::new(READING, ScoreSelection::Words, predicted, texts));
     let is_same = texts.iter().any(|text| form.normalizer().apply(text) == normalized);
     // Texts without any words may be the same, and share none.
     let token_f1 = match rouge.as_ref().and_then(|rouge| rouge.ngrams.first().copied().flatten()) {
@@ -116,7 +116,7 @@ fn compared(
         let named = keywords.map(|keywords| keywords.names().take(MAX_NAMED).map(short).collect::<Vec<_>>());
         fields.extend(named.map(|named| ("keywords".to_owned(), named.into())));
     }
-    Judged { card, prediction: shown_value(predicted), reference }
+    Judgement { card, prediction: shown_value(predicted), reference }
 }
 
 fn names<'text>(keywords: impl Iterator<Item = &'text str>) -> String {

@@ -4,7 +4,7 @@ use crate::kinds::{ReadAs, with_evidence};
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
-use gage_text_kit::boxes::{last_box, without_commands};
+use gage_text_kit::latex_boxed::{last_box, without_commands};
 
 /// How LaTeX spells what stands in numbers and around them.
 const SPELLINGS: [(&str, &str); 8] = [
@@ -21,11 +21,11 @@ const SPELLINGS: [(&str, &str); 8] = [
 /// Gives what the last closed box holds, without commands around it such as `\text{…}`. A box that is
 /// empty, or cannot be read as the kind that is asked for, is no answer; an earlier one is not
 /// taken in its place.
-pub struct Boxed {
+pub struct LatexBox {
     read_as: ReadAs,
 }
 
-impl Extractor for Boxed {
+impl Extractor for LatexBox {
     fn name() -> &'static str {
         "boxed"
     }
@@ -36,7 +36,7 @@ impl Extractor for Boxed {
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
-        Ok(Boxed { read_as: ReadAs::from_params(&Params::new(params)?)? })
+        Ok(LatexBox { read_as: ReadAs::from_params(&Params::new(params)?)? })
     }
 
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
@@ -57,7 +57,7 @@ fn plain(latex: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::trial::{absent, answer, value};
+    use crate::kinds::test_support::{absent, answer, value};
 
     #[test]
     fn boxes() {
@@ -78,19 +78,19 @@ mod tests {
             (choice.clone(), r"\boxed{\textbf{(c)}}", json!({ "value": "C" })),
             (choice, r"\boxed{42}", json!(null)),
         ] {
-            assert_eq!(value::<Boxed>(params, text), expected, "{text}");
+            assert_eq!(value::<LatexBox>(params, text), expected, "{text}");
         }
-        assert_eq!(absent::<Boxed>(json!({})), Ok(None));
-        assert!(Boxed::prepare(json!({ "kind": "list" })).is_err());
+        assert_eq!(absent::<LatexBox>(json!({})), Ok(None));
+        assert!(LatexBox::prepare(json!({ "kind": "list" })).is_err());
     }
 
     #[test]
     fn long_texts_take_linear_time() {
         for text in [r"\boxed{".repeat(150_000), r"\text{".repeat(150_000) + &"}".repeat(150_000)] {
-            assert_eq!(value::<Boxed>(json!({}), &text), json!(null));
+            assert_eq!(value::<LatexBox>(json!({}), &text), json!(null));
         }
         let nested = format!(r"\boxed{{{}x{}}}", r"\text{".repeat(150_000), "}".repeat(150_000));
-        let evidence = answer::<Boxed>(json!({}), &nested).ok().flatten().and_then(|found| found.evidence);
+        let evidence = answer::<LatexBox>(json!({}), &nested).ok().flatten().and_then(|found| found.evidence);
         assert!(evidence.is_some_and(|text| text.len() < 600));
     }
 }

@@ -1,7 +1,7 @@
 //! `final_answer`: what stands behind the phrase that announces the final answer.
 
 use crate::kinds::{ReadAs, takes_last, texts, which_schema, with_evidence};
-use crate::markers::{Announced, is_decoration, markers};
+use crate::markers::{Announcement, is_decoration, markers};
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
@@ -57,7 +57,7 @@ impl Extractor for FinalAnswer {
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
         let Some(text) = inputs.text(0) else { return Ok(None) };
         let found = markers(text, &self.markers);
-        let held = |announced: &Announced| behind(text, *announced);
+        let held = |announced: &Announcement| behind(text, *announced);
         let held = if self.last { found.iter().rev().find_map(held) } else { found.iter().find_map(held) };
         let Some(held) = held else { return Ok(None) };
         Ok(self.read_as.answer(held)?.map(|answer| with_evidence(answer, held)))
@@ -65,7 +65,7 @@ impl Extractor for FinalAnswer {
 }
 
 /// The answer behind a marker; `None` where nothing is.
-fn behind(text: &str, announced: Announced) -> Option<&str> {
+fn behind(text: &str, announced: Announcement) -> Option<&str> {
     let rest = text.get(announced.start..)?;
     let mut lines = rest.split(['\n', '\r']);
     let line = lines.next().map(undecorated).filter(|line| !line.is_empty());
@@ -117,7 +117,7 @@ fn undecorated(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::trial::{absent, value};
+    use crate::kinds::test_support::{absent, value};
 
     #[test]
     fn final_answers() {

@@ -137,7 +137,7 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::trial::{absent, answer, value};
+    use crate::kinds::test_support::{absent, answer, value};
     use gage_sdk::ErrorKind;
 
     #[test]

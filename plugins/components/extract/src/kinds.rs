@@ -101,7 +101,7 @@ pub(crate) fn not_one_of(name: &str, value: &str, allowed: &str) -> PluginError 
 }
 
 #[cfg(test)]
-pub(crate) mod trial {
+pub(crate) mod test_support {
     //! Running an extractor as the host does.
 
     use gage_sdk::extractor::{Answer, Extractor, Inputs, Value};

@@ -60,7 +60,7 @@ impl Extractor for LastNumber {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::trial::{absent, answer, value};
+    use crate::kinds::test_support::{absent, answer, value};
 
     #[test]
     fn numbers_with_units() {

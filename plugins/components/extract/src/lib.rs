@@ -15,7 +15,7 @@ mod markers;
 mod regex;
 mod strip_thoughts;
 
-pub use boxed::Boxed;
+pub use boxed::LatexBox;
 pub use choice_letter::ChoiceLetter;
 pub use final_answer::FinalAnswer;
 pub use json_field::JsonField;
@@ -28,5 +28,5 @@ gage_sdk::extractors!(
     name: "extract",
     description: "Finds the answer in what a model wrote",
     extra: gage_sdk::json!({ "shortens": ["strip_thoughts"] }),
-    extractors: [StripThoughts, LastNumber, Boxed, FinalAnswer, JsonField, Regex, ChoiceLetter, ListItems],
+    extractors: [StripThoughts, LastNumber, LatexBox, FinalAnswer, JsonField, Regex, ChoiceLetter, ListItems],
 );

@@ -250,7 +250,7 @@ fn after_bullet(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::trial::{absent, answer, value};
+    use crate::kinds::test_support::{absent, answer, value};
 
     #[test]
     fn lists() {

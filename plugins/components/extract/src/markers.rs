@@ -2,7 +2,7 @@
 
 /// What stands behind a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Announced {
+pub(crate) struct Announcement {
     /// Where the marker begins, in bytes.
     pub(crate) marker: usize,
     /// Where the answer may begin: right behind the marker.
@@ -20,7 +20,7 @@ const GSM8K: &str = "####";
 
 /// The markers of a text in the order in which they begin. `own` are further ones, which match in
 /// any case of ASCII letters and whose answers end with their line.
-pub(crate) fn markers(text: &str, own: &[String]) -> Vec<Announced> {
+pub(crate) fn markers(text: &str, own: &[String]) -> Vec<Announcement> {
     let lower = text.to_ascii_lowercase();
     let english =
         lower.match_indices(ENGLISH).filter_map(|(at, marker)| english(&lower, at, at + marker.len()));
@@ -32,31 +32,31 @@ pub(crate) fn markers(text: &str, own: &[String]) -> Vec<Announced> {
     let gsm8k = lower.match_indices(GSM8K).filter_map(|(at, marker)| {
         let start = at + marker.len();
         let exact = !lower.get(..at)?.ends_with('#') && !lower.get(start..)?.starts_with('#');
-        exact.then_some(Announced { marker: at, start, ends_with_sentence: false })
+        exact.then_some(Announcement { marker: at, start, ends_with_sentence: false })
     });
     let own = own.iter().flat_map(|marker| {
         let marker = marker.to_ascii_lowercase();
         let places: Vec<usize> = lower.match_indices(&marker).map(|(at, _)| at).collect();
         let length = marker.len();
-        places.into_iter().map(move |at| Announced {
+        places.into_iter().map(move |at| Announcement {
             marker: at,
             start: at + length,
             ends_with_sentence: false,
         })
     });
-    let mut found: Vec<Announced> = english.chain(chinese).chain(gsm8k).chain(own).collect();
+    let mut found: Vec<Announcement> = english.chain(chinese).chain(gsm8k).chain(own).collect();
     found.sort_by_key(|announced| (announced.marker, announced.start));
     found
 }
 
 /// The marker `answer`: a word of its own with a colon, a sign of equality or `is` behind it. A line that
 /// ends in `final answer` announces the next one.
-fn english(lower: &str, at: usize, end: usize) -> Option<Announced> {
+fn english(lower: &str, at: usize, end: usize) -> Option<Announcement> {
     let (before, rest) = (lower.get(..at)?, lower.get(end..)?);
     if before.ends_with(is_word) || rest.starts_with(is_word) {
         return None;
     }
-    let announced = |start: usize, ends_with_sentence| Announced { marker: at, start, ends_with_sentence };
+    let announced = |start: usize, ends_with_sentence| Announcement { marker: at, start, ends_with_sentence };
     let link = rest.trim_start_matches(is_decoration);
     let behind = |rest: &str| lower.len() - rest.len();
     if let Some(after) = link.strip_prefix([':', '=']).or_else(|| link.strip_prefix('：')) {
@@ -91,14 +91,14 @@ fn english(lower: &str, at: usize, end: usize) -> Option<Announced> {
 }
 
 /// The marker `答案` with a colon or `是` behind it, or `答` with a colon.
-fn chinese(lower: &str, at: usize, end: usize, may_be_linked: bool) -> Option<Announced> {
+fn chinese(lower: &str, at: usize, end: usize, may_be_linked: bool) -> Option<Announcement> {
     let rest = lower.get(end..)?.trim_start_matches(is_decoration);
     let rest = if may_be_linked {
         ["应该", "应当", "应", "就"].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest)
     } else {
         rest
     };
-    let announced = |after: &str, ends_with_sentence| Announced {
+    let announced = |after: &str, ends_with_sentence| Announcement {
         marker: at,
         start: lower.len() - after.len(),
         ends_with_sentence,
@@ -155,6 +155,6 @@ mod tests {
             assert_eq!(found, expected, "{text}");
         }
         let own = markers("a RESULT-> 1", &["result->".to_owned()]);
-        assert_eq!(own, [Announced { marker: 2, start: 10, ends_with_sentence: false }]);
+        assert_eq!(own, [Announcement { marker: 2, start: 10, ends_with_sentence: false }]);
     }
 }

@@ -54,7 +54,7 @@ impl Extractor for StripThoughts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::trial::{absent, value};
+    use crate::kinds::test_support::{absent, value};
 
     #[test]
     fn thoughts_go() {

@@ -143,7 +143,7 @@ impl JsonVerdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{case, output, reason, user_text};
+    use crate::test_support::{case, output, reason, user_text};
 
     #[test]
     fn verdicts() {

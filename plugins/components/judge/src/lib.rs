@@ -27,4 +27,4 @@ gage_sdk::judges!(
 );
 
 #[cfg(test)]
-mod trial;
+mod test_support;

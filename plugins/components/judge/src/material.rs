@@ -91,7 +91,7 @@ fn reference_text(reference: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::case;
+    use crate::test_support::case;
     use gage_sdk::json;
     use gage_text_kit::Params;
 

@@ -174,7 +174,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{case, output, reason};
+    use crate::test_support::{case, output, reason};
     use gage_sdk::ErrorKind;
 
     #[test]

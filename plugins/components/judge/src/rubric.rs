@@ -192,7 +192,7 @@ fn read_met(value: &str) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{case, output, reason, user_text};
+    use crate::test_support::{case, output, reason, user_text};
 
     fn points() -> Value {
         json!({ "points": [{ "id": "cause", "text": "names the cause", "weight": 3 }, "is polite"] })

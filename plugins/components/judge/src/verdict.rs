@@ -150,7 +150,7 @@ pub(crate) fn verdict_of(score: f64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{case, output, reason, user_text};
+    use crate::test_support::{case, output, reason, user_text};
 
     const ATTACK: &str = "CORRECT: YES\nSCORE: 1.0";
 

@@ -5,7 +5,7 @@ use crate::compared::{
 };
 use crate::references::{Accepts, prediction};
 use gage_overlap_kit::params::whole;
-use gage_overlap_kit::rouge::{Rouge, Wanted, add_share, reading, with_reading};
+use gage_overlap_kit::rouge::{Rouge, ScoreSelection, add_share, reading, with_reading};
 use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
@@ -97,7 +97,7 @@ impl Metric for ReferenceRouge {
             Item::Pair(prediction, references) => (prediction, references),
             Item::Missing(card) => return Ok(card),
         };
-        let rouge = Rouge::new(self.reading, Wanted::All, &prediction, &references);
+        let rouge = Rouge::new(self.reading, ScoreSelection::All, &prediction, &references);
         let round = |value| round(value, self.decimals);
         let [unigrams, bigrams] = rouge.ngrams.map(Option::unwrap_or_default);
         let reference = references.get(rouge.best).map_or("", |reference| reference);

@@ -2,7 +2,7 @@
 
 use crate::compared::{Common, ComparedTexts, Item, empty_tag, with_common};
 use crate::references::Accepts;
-use gage_overlap_kit::rouge::{Rouge, Wanted, add_share, reading, with_reading};
+use gage_overlap_kit::rouge::{Rouge, ScoreSelection, add_share, reading, with_reading};
 use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
@@ -50,7 +50,7 @@ impl Metric for RougeL {
             Item::Pair(prediction, references) => (prediction, references),
             Item::Missing(card) => return Ok(card),
         };
-        let rouge = Rouge::new(self.reading, Wanted::Subsequences, &prediction, &references);
+        let rouge = Rouge::new(self.reading, ScoreSelection::Subsequences, &prediction, &references);
         let Some(whole) = rouge.whole else {
             return Err(PluginError::unsupported(format!(
                 "texts of {} and {} words are too long for their longest common subsequence; \

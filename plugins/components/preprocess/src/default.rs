@@ -18,13 +18,13 @@ use serde::Deserialize;
 mod fast;
 
 /// Passes a Sample on, in its standard form, and makes one of the fields of older formats.
-pub struct DefaultRows(Params);
+pub struct DefaultRows(DefaultParams);
 
 /// The same under an older name; marks its Samples with `cache_suffix`.
-pub struct LegacyRows(Params);
+pub struct LegacyRows(DefaultParams);
 
 /// The same under another older name.
-pub struct SimpleRows(Params);
+pub struct SimpleRows(DefaultParams);
 
 /// What older programs call Samples that they made of older formats.
 const CONVERTED: &str = "-converted";
@@ -38,7 +38,7 @@ const MAX_GENERATED: usize = 10;
 /// The parameters of all three.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct DefaultParams {
     question_field: Option<String>,
     answer_field: Option<String>,
     system_prompt: Option<String>,
@@ -47,9 +47,9 @@ pub struct Params {
     trim: Option<bool>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params {
+impl Default for DefaultParams {
+    fn default() -> DefaultParams {
+        DefaultParams {
             question_field: None,
             answer_field: None,
             system_prompt: None,
@@ -60,10 +60,10 @@ impl Default for Params {
     }
 }
 
-impl Params {
+impl DefaultParams {
     /// Those that only add to the prompt.
-    pub(crate) fn of_prompts(system_prompt: Option<String>, instruction: Option<String>) -> Params {
-        Params { system_prompt, instruction, ..Params::default() }
+    pub(crate) fn of_prompts(system_prompt: Option<String>, instruction: Option<String>) -> DefaultParams {
+        DefaultParams { system_prompt, instruction, ..DefaultParams::default() }
     }
 
     /// Whether white space goes at the ends of what stands in this field. What is called a text is one, and how likely it is hangs on all
@@ -79,13 +79,13 @@ macro_rules! conversion {
             const NAME: &'static str = $name;
             const VERSION: &'static str = "4";
             const DESCRIPTION: &'static str = $description;
-            type Params = Params;
+            type Params = DefaultParams;
 
             fn properties() -> Fields {
                 properties()
             }
 
-            fn new(params: Params) -> Result<Self, PluginError> {
+            fn new(params: DefaultParams) -> Result<Self, PluginError> {
                 Ok($type(params))
             }
 
@@ -138,7 +138,7 @@ pub(crate) fn properties() -> Fields {
 /// The Sample of a row. `instead` is the answer of a row that has none.
 pub(crate) fn convert(
     mut row: Fields,
-    params: &Params,
+    params: &DefaultParams,
     instead: Option<String>,
     cache_suffix: Option<&str>,
 ) -> Result<Value, PluginError> {
@@ -204,7 +204,7 @@ struct AskedQuestion {
 }
 
 impl AskedQuestion {
-    fn take(row: &mut Fields, params: &Params) -> Result<AskedQuestion, PluginError> {
+    fn take(row: &mut Fields, params: &DefaultParams) -> Result<AskedQuestion, PluginError> {
         // Rows with messages have their question in them.
         let has_messages = row.get("messages").is_some_and(|messages| !messages.is_null());
         let question = match params.question_field.as_deref().filter(|_| !has_messages) {
@@ -224,7 +224,7 @@ fn take_at(row: &mut Fields, path: &str) -> Result<Value, PluginError> {
     }
 }
 
-fn text_at(value: &Value, path: &str, params: &Params) -> Result<String, PluginError> {
+fn text_at(value: &Value, path: &str, params: &DefaultParams) -> Result<String, PluginError> {
     let text = text(value).ok_or_else(|| unusable(path, "must be a text"))?;
     Ok(if params.trims(path) { strip(&text).to_owned() } else { text.into_owned() })
 }
@@ -233,7 +233,7 @@ fn text_at(value: &Value, path: &str, params: &Params) -> Result<String, PluginE
 /// that do not belong there are returned.
 fn messages(
     slots: &mut Slots,
-    params: &Params,
+    params: &DefaultParams,
     asked: Option<String>,
     is_sample: bool,
 ) -> Result<(Vec<Value>, Fields), PluginError> {
@@ -254,7 +254,7 @@ fn messages(
 }
 
 /// The question from the first of its fields that is there.
-fn take_question(slots: &mut Slots, params: &Params) -> Result<String, PluginError> {
+fn take_question(slots: &mut Slots, params: &DefaultParams) -> Result<String, PluginError> {
     let fields = [("question", &mut slots.question), ("prompt", &mut slots.prompt), (TEXT, &mut slots.text)];
     match fields.into_iter().find_map(|(name, slot)| Some((name, slot.take()?))) {
         Some((name, value)) => text_at(&value, name, params),

@@ -1,9 +1,9 @@
 //! `docvqa`, and under its older name `docvqa_image_standardizer`: a question about images of a document
 //! with one or more right answers.
 
-use crate::layout::field_schema;
 use crate::media::put_before_question;
 use crate::messages::{add_instruction, add_system, with_parts};
+use crate::param_schema::field_schema;
 use crate::references::{reference_text, references_of};
 use crate::roles::Conversion;
 use crate::sample::{Draft, message};
@@ -15,15 +15,15 @@ use gage_text_kit::text::strip;
 use serde::Deserialize;
 
 /// Turns a row with a question, images and answers into a Sample.
-pub struct DocVqa(Params);
+pub struct DocVqa(DocVqaParams);
 
 /// The same under its older name.
-pub struct DocVqaImageStandardizer(Params);
+pub struct DocVqaImageStandardizer(DocVqaParams);
 
 /// The parameters of both.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct DocVqaParams {
     question_field: String,
     answers_field: String,
     /// `image_field` is an older name of it.
@@ -34,9 +34,9 @@ pub struct Params {
     instruction: Option<String>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params {
+impl Default for DocVqaParams {
+    fn default() -> DocVqaParams {
+        DocVqaParams {
             question_field: "question".to_owned(),
             answers_field: "answers".to_owned(),
             content_field: None,
@@ -54,13 +54,13 @@ macro_rules! conversion {
             const NAME: &'static str = $name;
             const VERSION: &'static str = "1";
             const DESCRIPTION: &'static str = $description;
-            type Params = Params;
+            type Params = DocVqaParams;
 
             fn properties() -> Fields {
                 properties()
             }
 
-            fn new(params: Params) -> Result<Self, PluginError> {
+            fn new(params: DocVqaParams) -> Result<Self, PluginError> {
                 Ok($type(params))
             }
 
@@ -90,7 +90,7 @@ fn properties() -> Fields {
     .collect()
 }
 
-impl Params {
+impl DocVqaParams {
     fn content_field(&self) -> &str {
         self.content_field.as_deref().or(self.image_field.as_deref()).unwrap_or("image")
     }
@@ -164,7 +164,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::convert;
+    use crate::test_support::convert;
 
     #[test]
     fn rows_become_samples() {

@@ -1,6 +1,7 @@
 //! `gsm8k`: a word problem and a solution that ends in `#### 18`.
 
-use crate::layout::{few_shot_error, field_schema};
+use crate::layout::few_shot_error;
+use crate::param_schema::field_schema;
 use crate::roles::Conversion;
 use crate::sample::{Draft, message, reference};
 use gage_row_kit::fields::{Fields, require_text, unusable};
@@ -28,7 +29,7 @@ pub struct Gsm8k {
 /// The parameters.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Gsm8kParams {
     question_field: String,
     answer_field: String,
     system_prompt: Option<String>,
@@ -38,9 +39,9 @@ pub struct Params {
     few_shot: Vec<Fields>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params {
+impl Default for Gsm8kParams {
+    fn default() -> Gsm8kParams {
+        Gsm8kParams {
             question_field: "question".to_owned(),
             answer_field: "answer".to_owned(),
             system_prompt: None,
@@ -62,7 +63,7 @@ impl Conversion for Gsm8k {
     const NAME: &'static str = "gsm8k";
     const VERSION: &'static str = "1";
     const DESCRIPTION: &'static str = "Word problems whose solution ends in `#### <number>`";
-    type Params = Params;
+    type Params = Gsm8kParams;
 
     fn properties() -> Fields {
         [
@@ -99,7 +100,7 @@ impl Conversion for Gsm8k {
         .collect()
     }
 
-    fn new(params: Params) -> Result<Self, PluginError> {
+    fn new(params: Gsm8kParams) -> Result<Self, PluginError> {
         let default = if params.answer_only { INSTRUCTION_ANSWER_ONLY } else { INSTRUCTION };
         let instruction = params.instruction.unwrap_or_else(|| default.to_owned());
         let system_prompt = params.system_prompt.filter(|text| !text.is_empty());
@@ -162,7 +163,7 @@ fn final_number(solution: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::convert;
+    use crate::test_support::convert;
 
     #[test]
     fn final_numbers() {

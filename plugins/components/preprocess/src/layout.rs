@@ -2,8 +2,8 @@
 
 use crate::question::Question;
 use crate::sample::message;
+use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
-use gage_sdk::{PluginError, json};
 use serde::Deserialize;
 
 /// What the prompt shows.
@@ -109,40 +109,4 @@ pub(crate) fn few_shot_error(index: usize, error: &PluginError) -> PluginError {
     let pointer = error.pointer.as_deref().unwrap_or_default();
     PluginError::invalid_config(format!("params: few_shot {index}: {}", error.message))
         .at(format!("/few_shot/{index}{pointer}"))
-}
-
-/// The JSON Schema of a parameter that holds a path into the row.
-pub(crate) fn field_schema(default: &str, description: &str) -> Value {
-    json!({ "type": "string", "minLength": 1, "default": default, "description": description })
-}
-
-/// The JSON Schema of the parameters that every preprocessor of questions has.
-pub(crate) fn prompt_schema() -> [(&'static str, Value); 4] {
-    [
-        (
-            "system_prompt",
-            json!({ "type": ["string", "null"], "description": "A system message before all others" }),
-        ),
-        (
-            "instruction",
-            json!({
-                "type": ["string", "null"],
-                "description": "What stands behind the question; empty for nothing",
-            }),
-        ),
-        (
-            "style",
-            json!({
-                "enum": ["letters", "question_only"], "default": "letters",
-                "description": "`letters` shows the options and asks for a letter, `question_only` shows neither",
-            }),
-        ),
-        (
-            "few_shot",
-            json!({
-                "type": "array", "items": { "type": "object" },
-                "description": "Solved rows, in the shape of the dataset, that stand before each question",
-            }),
-        ),
-    ]
 }

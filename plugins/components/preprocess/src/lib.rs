@@ -17,6 +17,7 @@ mod mmmu;
 mod multi_choice;
 mod openai_choices;
 mod options;
+mod param_schema;
 mod piqa;
 mod placeholders;
 mod python_list;
@@ -29,7 +30,7 @@ mod strip_assistant;
 mod struct_only;
 mod task_type;
 #[cfg(test)]
-mod trial;
+mod test_support;
 
 pub use default::{DefaultRows, LegacyRows, SimpleRows};
 pub use docvqa::{DocVqa, DocVqaImageStandardizer};

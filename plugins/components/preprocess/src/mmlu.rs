@@ -1,7 +1,8 @@
 //! `mmlu`: a question of a subject, a list of options, and the number or the letter of the right one.
 
-use crate::layout::{Layout, Spacing, Style, few_shot_error, field_schema, prompt_schema};
+use crate::layout::{Layout, Spacing, Style, few_shot_error};
 use crate::options::Places;
+use crate::param_schema::{field_schema, prompt_schema};
 use crate::question::{Question, QuestionFields};
 use crate::roles::Conversion;
 use crate::sample::tag;
@@ -31,7 +32,7 @@ pub struct Mmlu {
 /// The parameters.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct MmluParams {
     question_field: String,
     choices_field: String,
     answer_field: String,
@@ -44,11 +45,11 @@ pub struct Params {
     few_shot: Vec<Fields>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
+impl Default for MmluParams {
+    fn default() -> MmluParams {
         let [question_field, choices_field, answer_field, subject_field] =
             ["question", "choices", "answer", "subject"].map(str::to_owned);
-        Params {
+        MmluParams {
             question_field,
             choices_field,
             answer_field,
@@ -67,7 +68,7 @@ impl Conversion for Mmlu {
     const NAME: &'static str = "mmlu";
     const VERSION: &'static str = "1";
     const DESCRIPTION: &'static str = "Questions of a subject with options and the number of the right one";
-    type Params = Params;
+    type Params = MmluParams;
 
     fn properties() -> Fields {
         let subjects = [
@@ -95,7 +96,7 @@ impl Conversion for Mmlu {
         all
     }
 
-    fn new(params: Params) -> Result<Self, PluginError> {
+    fn new(params: MmluParams) -> Result<Self, PluginError> {
         let fields = QuestionFields {
             question: params.question_field,
             choices: params.choices_field,
@@ -147,7 +148,7 @@ impl Mmlu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::convert;
+    use crate::test_support::convert;
 
     fn row(answer: Value) -> Value {
         json!({ "question": "2+2?", "choices": ["1", "2", "3", "4"], "answer": answer, "subject": "high_school_math" })

@@ -1,12 +1,13 @@
 //! `mmmu`: questions with images in them, with options or without.
 
 use crate::default;
-use crate::layout::{Layout, Spacing, Style, field_schema};
+use crate::layout::{Layout, Spacing, Style};
 use crate::media::kind_of;
 use crate::messages::add_system;
 use crate::multi_choice::INSTRUCTION;
 use crate::openai_choices;
 use crate::options::Places;
+use crate::param_schema::field_schema;
 use crate::placeholders::{Piece, parts, pieces};
 use crate::python_list;
 use crate::question::{Names, Question};
@@ -34,13 +35,13 @@ pub struct Mmmu {
     layout: Layout,
     open_instruction: String,
     /// For rows with messages.
-    conversation: default::Params,
+    conversation: default::DefaultParams,
 }
 
 /// The parameters.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct MmmuParams {
     question_field: String,
     options_field: String,
     answer_field: String,
@@ -49,11 +50,11 @@ pub struct Params {
     open_instruction: Option<String>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
+impl Default for MmmuParams {
+    fn default() -> MmmuParams {
         let [question_field, options_field, answer_field] =
             ["question", "options", "answer"].map(str::to_owned);
-        Params {
+        MmmuParams {
             question_field,
             options_field,
             answer_field,
@@ -68,7 +69,7 @@ impl Conversion for Mmmu {
     const NAME: &'static str = "mmmu";
     const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "Questions with images in them, with options or without";
-    type Params = Params;
+    type Params = MmmuParams;
 
     fn properties() -> Fields {
         let optional = |description: &str| json!({ "type": ["string", "null"], "description": description });
@@ -85,9 +86,10 @@ impl Conversion for Mmmu {
         .collect()
     }
 
-    fn new(params: Params) -> Result<Self, PluginError> {
-        let Params { question_field, options_field, answer_field, system_prompt, instruction, .. } = params;
-        let conversation = default::Params::of_prompts(system_prompt.clone(), instruction.clone());
+    fn new(params: MmmuParams) -> Result<Self, PluginError> {
+        let MmmuParams { question_field, options_field, answer_field, system_prompt, instruction, .. } =
+            params;
+        let conversation = default::DefaultParams::of_prompts(system_prompt.clone(), instruction.clone());
         let layout = Layout::new(None, instruction, INSTRUCTION, Style::Letters, Spacing::WIDE);
         let open_instruction = params.open_instruction.unwrap_or_else(|| OPEN_INSTRUCTION.to_owned());
         Ok(Mmmu {

@@ -1,7 +1,8 @@
 //! `multi_choice`: a question with a list of options and an answer among them.
 
-use crate::layout::{Layout, Spacing, Style, few_shot_error, prompt_schema};
+use crate::layout::{Layout, Spacing, Style, few_shot_error};
 use crate::options::StatedBase;
+use crate::param_schema::prompt_schema;
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
@@ -20,7 +21,7 @@ pub struct MultiChoice {
 /// The parameters.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct MultiChoiceParams {
     question_field: String,
     /// `options_field` is an older name of it.
     choices_field: Option<String>,
@@ -33,9 +34,9 @@ pub struct Params {
     few_shot: Vec<Fields>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params {
+impl Default for MultiChoiceParams {
+    fn default() -> MultiChoiceParams {
+        MultiChoiceParams {
             question_field: "question".to_owned(),
             choices_field: None,
             options_field: None,
@@ -53,14 +54,14 @@ impl Conversion for MultiChoice {
     const NAME: &'static str = "multi_choice";
     const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "Questions with options and an answer among them";
-    type Params = Params;
+    type Params = MultiChoiceParams;
 
     fn properties() -> Fields {
         let all = QuestionFields::schema().into_iter().chain(prompt_schema());
         all.map(|(name, schema)| (name.to_owned(), schema)).collect()
     }
 
-    fn new(params: Params) -> Result<Self, PluginError> {
+    fn new(params: MultiChoiceParams) -> Result<Self, PluginError> {
         let fields = QuestionFields {
             question: params.question_field,
             choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
@@ -85,7 +86,7 @@ impl Conversion for MultiChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::convert;
+    use crate::test_support::convert;
     use gage_sdk::json;
 
     #[test]

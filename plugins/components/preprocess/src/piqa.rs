@@ -1,7 +1,8 @@
 //! `piqa`: a goal and two ways to reach it, of which one works.
 
-use crate::layout::{Layout, Spacing, Style, few_shot_error, field_schema, prompt_schema};
+use crate::layout::{Layout, Spacing, Style, few_shot_error};
 use crate::options::Places;
+use crate::param_schema::{field_schema, prompt_schema};
 use crate::question::{Names, Question};
 use crate::roles::Conversion;
 use gage_row_kit::fields::{Fields, require, require_text};
@@ -20,7 +21,7 @@ pub struct Piqa {
 /// The parameters.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct PiqaParams {
     goal_field: String,
     sol1_field: String,
     sol2_field: String,
@@ -31,11 +32,11 @@ pub struct Params {
     few_shot: Vec<Fields>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
+impl Default for PiqaParams {
+    fn default() -> PiqaParams {
         let [goal_field, sol1_field, sol2_field, label_field] =
             ["goal", "sol1", "sol2", "label"].map(str::to_owned);
-        Params {
+        PiqaParams {
             goal_field,
             sol1_field,
             sol2_field,
@@ -61,7 +62,7 @@ impl Conversion for Piqa {
     const NAME: &'static str = "piqa";
     const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "A goal and two solutions, one of them right";
-    type Params = Params;
+    type Params = PiqaParams;
 
     fn properties() -> Fields {
         let fields = [
@@ -73,7 +74,7 @@ impl Conversion for Piqa {
         fields.into_iter().chain(prompt_schema()).map(|(name, schema)| (name.to_owned(), schema)).collect()
     }
 
-    fn new(params: Params) -> Result<Self, PluginError> {
+    fn new(params: PiqaParams) -> Result<Self, PluginError> {
         let fields = PiqaFields {
             goal: params.goal_field,
             choices: format!("{},{}", params.sol1_field, params.sol2_field),
@@ -113,7 +114,7 @@ impl PiqaFields {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::convert;
+    use crate::test_support::convert;
 
     #[test]
     fn rows_become_samples() {

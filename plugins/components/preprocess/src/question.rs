@@ -1,8 +1,8 @@
 //! A multiple-choice question, read from a row, and the Sample that it becomes.
 
-use crate::layout::field_schema;
 use crate::openai_choices;
 use crate::options::{self, Choice, Labels, Places};
+use crate::param_schema::field_schema;
 use crate::sample::{Draft, reference};
 use gage_row_kit::fields::{Fields, require, require_text, unusable};
 use gage_sdk::serde_json::Value;

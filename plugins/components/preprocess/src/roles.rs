@@ -2,7 +2,7 @@
 //! anything else happens to it.
 
 use gage_row_kit::fields::{Fields, unusable};
-use gage_sdk::preprocessor::{Converted, Preprocessor, PreprocessorSpec, Row};
+use gage_sdk::preprocessor::{Preprocessor, PreprocessorSpec, Row, RowOutcome};
 use gage_sdk::serde_json::{self, Value};
 use gage_sdk::{PluginError, from_params, json};
 use serde::de::DeserializeOwned;
@@ -85,10 +85,10 @@ impl<C: Conversion> Preprocessor for Standard<C> {
         Ok(Standard { conversion: C::new(from_params(params)?)?, removed_roles })
     }
 
-    fn convert(&self, row: Row) -> Result<Converted, PluginError> {
+    fn convert(&self, row: Row) -> Result<RowOutcome, PluginError> {
         let mut row = row.body;
         let removed = if self.removed_roles.is_empty() { Vec::new() } else { self.remove(&mut row)? };
-        self.conversion.sample(row, removed).map(Converted::Sample)
+        self.conversion.sample(row, removed).map(RowOutcome::Sample)
     }
 
     fn convert_text(&self, row: &str) -> Option<String> {

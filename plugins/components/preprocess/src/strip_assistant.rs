@@ -1,6 +1,6 @@
 //! `strip_assistant`: conversations that end with what the model is to say.
 
-use crate::default::{Params, convert, properties};
+use crate::default::{DefaultParams, convert, properties};
 use crate::messages::last_said;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
@@ -9,20 +9,20 @@ use gage_sdk::serde_json::Value;
 
 /// As `default`, after the messages of the model were taken out. The last of them is the right answer of
 /// a row that has no other.
-pub struct StripAssistant(Params);
+pub struct StripAssistant(DefaultParams);
 
 impl Conversion for StripAssistant {
     const NAME: &'static str = "strip_assistant";
     const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "Conversations, without what the model says in them";
     const REMOVED_ROLES: &'static [&'static str] = &["assistant"];
-    type Params = Params;
+    type Params = DefaultParams;
 
     fn properties() -> Fields {
         properties()
     }
 
-    fn new(params: Params) -> Result<Self, PluginError> {
+    fn new(params: DefaultParams) -> Result<Self, PluginError> {
         Ok(StripAssistant(params))
     }
 
@@ -34,7 +34,7 @@ impl Conversion for StripAssistant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::convert;
+    use crate::test_support::convert;
     use gage_sdk::json;
 
     fn roles(sample: &Value) -> Vec<&str> {

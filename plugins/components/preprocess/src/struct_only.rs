@@ -15,7 +15,7 @@ pub struct StructOnly(QuestionFields);
 /// The parameters.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct StructOnlyParams {
     question_field: String,
     /// `options_field` is an older name of it.
     choices_field: Option<String>,
@@ -24,9 +24,9 @@ pub struct Params {
     answer_index_base: StatedBase,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params {
+impl Default for StructOnlyParams {
+    fn default() -> StructOnlyParams {
+        StructOnlyParams {
             question_field: "question".to_owned(),
             choices_field: None,
             options_field: None,
@@ -40,13 +40,13 @@ impl Conversion for StructOnly {
     const NAME: &'static str = "multi_choice_struct_only";
     const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "Questions with options and an answer among them, without a prompt";
-    type Params = Params;
+    type Params = StructOnlyParams;
 
     fn properties() -> Fields {
         QuestionFields::schema().into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
     }
 
-    fn new(params: Params) -> Result<Self, PluginError> {
+    fn new(params: StructOnlyParams) -> Result<Self, PluginError> {
         Ok(StructOnly(QuestionFields {
             question: params.question_field,
             choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
@@ -64,7 +64,7 @@ impl Conversion for StructOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::convert;
+    use crate::test_support::convert;
     use gage_sdk::json;
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the cards of these metrics share.
 
-use crate::parsed::Parsed;
+use crate::parsed::ParsedOutput;
 use gage_sdk::ScoreCard;
 use gage_sdk::metric::{MetricSpec, ValueKind};
 
@@ -14,9 +14,9 @@ pub(crate) fn with_parsed(spec: MetricSpec) -> MetricSpec {
 }
 
 /// The card of an output that could not be parsed: it never scores, and its tag says why.
-pub(crate) fn unparsed(parsed: &Parsed) -> ScoreCard {
+pub(crate) fn unparsed(parsed: &ParsedOutput) -> ScoreCard {
     match parsed {
-        Parsed::Missing => failed("missing_prediction", "there is no parsed output"),
+        ParsedOutput::Missing => failed("missing_prediction", "there is no parsed output"),
         _ => failed("invalid_format", "the parsed output is not an object"),
     }
 }

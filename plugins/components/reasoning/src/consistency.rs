@@ -1,7 +1,7 @@
 //! `reasoning_consistency`: whether the argument mentions the answer.
 
 use crate::card::{PARSED, failed, rounded, tagged, unparsed, with_parsed};
-use crate::parsed::{Parsed, final_answers};
+use crate::parsed::{ParsedOutput, final_answers};
 use gage_reasoning_kit::fragments::{member, text};
 use gage_reasoning_kit::ids::items;
 use gage_reasoning_kit::{Normalizer, mentions, share};
@@ -48,8 +48,8 @@ impl Metric for ReasoningConsistency {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let parsed = Parsed::read(inputs.value(PARSED))?;
-        let Parsed::Object(members) = &parsed else { return Ok(with_coverage(unparsed(&parsed), 0.0)) };
+        let parsed = ParsedOutput::read(inputs.value(PARSED))?;
+        let ParsedOutput::Object(members) = &parsed else { return Ok(with_coverage(unparsed(&parsed), 0.0)) };
         let answers = final_answers(members, self.normalizer)?;
         if answers.is_empty() {
             let card = failed("missing_final_answer", "the parsed output has no final answer");

@@ -1,7 +1,7 @@
 //! `claim_evidence_overlap`: whether claims cite the evidence that they should.
 
 use crate::card::{PARSED, REFERENCE, failed, rounded, tagged, unparsed, with_parsed};
-use crate::parsed::Parsed;
+use crate::parsed::ParsedOutput;
 use gage_reasoning_kit::fragments::member;
 use gage_reasoning_kit::{Normalizer, evidence_ids, share};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value as Input, ValueKind};
@@ -93,8 +93,8 @@ impl Metric for ClaimEvidenceOverlap {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let parsed = Parsed::read(inputs.value(PARSED))?;
-        let Parsed::Object(members) = &parsed else {
+        let parsed = ParsedOutput::read(inputs.value(PARSED))?;
+        let ParsedOutput::Object(members) = &parsed else {
             return Ok(self.with_figures(unparsed(&parsed), 0.0, 0.0, 0.0));
         };
         if *inputs.value(REFERENCE) == Input::Absent {

@@ -11,7 +11,7 @@ use gage_sdk::serde_json::{Map, Value};
 const MAX_ANSWERS: usize = 32;
 
 /// What the model's output was parsed into.
-pub(crate) enum Parsed {
+pub(crate) enum ParsedOutput {
     /// There is none.
     Missing,
     /// It is no object.
@@ -20,13 +20,13 @@ pub(crate) enum Parsed {
     Object(Map<String, Value>),
 }
 
-impl Parsed {
+impl ParsedOutput {
     /// Reads the input.
-    pub(crate) fn read(input: &Input) -> Result<Parsed, PluginError> {
+    pub(crate) fn read(input: &Input) -> Result<ParsedOutput, PluginError> {
         Ok(match gage_text_kit::json::read(input, "parsed")? {
-            Value::Null => Parsed::Missing,
-            Value::Object(members) => Parsed::Object(members),
-            _ => Parsed::Other,
+            Value::Null => ParsedOutput::Missing,
+            Value::Object(members) => ParsedOutput::Object(members),
+            _ => ParsedOutput::Other,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! `reasoning_step_order`: whether the steps of an argument are all there, and in order.
 
 use crate::card::{PARSED, REFERENCE, failed, unparsed, with_parsed};
-use crate::parsed::{Parsed, final_answers};
+use crate::parsed::{ParsedOutput, final_answers};
 use crate::{internal_order, reference_order};
 use gage_reasoning_kit::fragments::member;
 use gage_reasoning_kit::steps::needs;
@@ -93,8 +93,8 @@ impl Metric for ReasoningStepOrder {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let parsed = Parsed::read(inputs.value(PARSED))?;
-        let Parsed::Object(members) = &parsed else { return Ok(unparsed(&parsed)) };
+        let parsed = ParsedOutput::read(inputs.value(PARSED))?;
+        let ParsedOutput::Object(members) = &parsed else { return Ok(unparsed(&parsed)) };
         let reference = gage_text_kit::json::read(inputs.value(REFERENCE), "reference")?;
         let steps = Step::read_all(member(members, "steps"), self.normalizer);
         if steps.is_empty() {

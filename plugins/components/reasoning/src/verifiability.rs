@@ -1,7 +1,7 @@
 //! `claim_verifiability`: whether claims cite evidence that exists, and enough of it.
 
 use crate::card::{PARSED, REFERENCE, failed, tagged, unparsed, with_parsed};
-use crate::parsed::Parsed;
+use crate::parsed::ParsedOutput;
 use gage_reasoning_kit::fragments::member;
 use gage_reasoning_kit::ids::items;
 use gage_reasoning_kit::{Normalizer, cited, existing_ids, share};
@@ -86,8 +86,8 @@ impl Metric for ClaimVerifiability {
         if evidence.is_empty() {
             return Ok(ScoreCard::none("there is no evidence to verify claims with").tag("missing_reference"));
         }
-        let parsed = Parsed::read(inputs.value(PARSED))?;
-        let Parsed::Object(members) = &parsed else { return Ok(unparsed(&parsed)) };
+        let parsed = ParsedOutput::read(inputs.value(PARSED))?;
+        let ParsedOutput::Object(members) = &parsed else { return Ok(unparsed(&parsed)) };
         let claims: Vec<&Value> =
             items(member(members, "claims")).iter().filter(|claim| !claim.is_null()).collect();
         if claims.is_empty() {

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 const ROLLING: usize = 0;
 
 /// What is measured.
-pub trait Measured {
+pub trait PerplexityKind {
     /// The measure.
     const MEASURE: Measure;
     /// What it is, for lists of metrics.
@@ -39,7 +39,7 @@ pub struct Rolling {
     word_count: Option<u64>,
 }
 
-impl<M: Measured> Metric for Perplexity<M> {
+impl<M: PerplexityKind> Metric for Perplexity<M> {
     fn name() -> &'static str {
         M::MEASURE.name()
     }
@@ -113,7 +113,7 @@ pub struct Tokens;
 /// Per byte in bits, as [`Measure::BitsPerByte`].
 pub struct Bits;
 
-impl Measured for Words {
+impl PerplexityKind for Words {
     const MEASURE: Measure = Measure::WordPerplexity;
     const DESCRIPTION: &'static str = "Perplexity per word of whole texts";
 
@@ -122,7 +122,7 @@ impl Measured for Words {
     }
 }
 
-impl Measured for Bytes {
+impl PerplexityKind for Bytes {
     const MEASURE: Measure = Measure::BytePerplexity;
     const DESCRIPTION: &'static str = "Perplexity per byte of whole texts";
 
@@ -131,7 +131,7 @@ impl Measured for Bytes {
     }
 }
 
-impl Measured for Tokens {
+impl PerplexityKind for Tokens {
     const MEASURE: Measure = Measure::TokenPerplexity;
     const DESCRIPTION: &'static str = "Perplexity per token of whole texts";
 
@@ -140,7 +140,7 @@ impl Measured for Tokens {
     }
 }
 
-impl Measured for Bits {
+impl PerplexityKind for Bits {
     const MEASURE: Measure = Measure::BitsPerByte;
     const DESCRIPTION: &'static str = "Bits per byte of whole texts";
 
@@ -153,7 +153,7 @@ impl Measured for Bits {
 mod tests {
     use super::*;
 
-    fn card<M: Measured>(rolling: Value) -> Result<ScoreCard, PluginError> {
+    fn card<M: PerplexityKind>(rolling: Value) -> Result<ScoreCard, PluginError> {
         Perplexity::<M>::prepare(json!({}))?.score(Inputs::new(&[rolling]))
     }
 

@@ -38,20 +38,20 @@ struct ComparisonResult<'item> {
     prediction: DisplayValue<'item>,
     reference: DisplayValue<'item>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    normalized: Option<Normalized>,
+    normalized: Option<NormalizedTexts>,
 }
 
 /// The texts that are others once they are normalised, for aggregators that count categories.
 #[derive(Serialize)]
-struct Normalized {
+struct NormalizedTexts {
     #[serde(skip_serializing_if = "Option::is_none")]
     prediction: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<String>,
 }
 
-impl Normalized {
-    fn new(prediction: &Value, reference: &Value, normalization: Normalization) -> Option<Normalized> {
+impl NormalizedTexts {
+    fn new(prediction: &Value, reference: &Value, normalization: Normalization) -> Option<NormalizedTexts> {
         let changed = |value: &Value| match value {
             // A longer text is no category, and is cut in a card.
             Value::Text(text) if excerpt(text) == text.as_str() => {
@@ -61,7 +61,7 @@ impl Normalized {
             _ => None,
         };
         let (prediction, reference) = (changed(prediction), changed(reference));
-        (prediction.is_some() || reference.is_some()).then_some(Normalized { prediction, reference })
+        (prediction.is_some() || reference.is_some()).then_some(NormalizedTexts { prediction, reference })
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn card(
     pass: bool,
     normalization: Normalization,
 ) -> ScoreCard {
-    let normalized = Normalized::new(prediction, reference, normalization);
+    let normalized = NormalizedTexts::new(prediction, reference, normalization);
     let detail = ComparisonResult { prediction: shown(prediction), reference: shown(reference), normalized };
     let card = ScoreCard::binary(pass).detail(&detail);
     match (prediction, reference) {

@@ -16,7 +16,7 @@ pub struct TextLength {
 
 /// What was measured.
 #[derive(Serialize)]
-struct Measured<'item> {
+struct LengthDetail<'item> {
     unit: &'item str,
     target: Cow<'item, str>,
 }
@@ -53,7 +53,7 @@ impl Metric for TextLength {
         let value = inputs.value(0);
         let text = as_text(value).filter(|_| !is_falsy(value)).unwrap_or_default();
         let length = if self.unit == WORD { words(&text).count() } else { text.chars().count() };
-        let detail = Measured { unit: &self.unit, target: excerpt(&text) };
+        let detail = LengthDetail { unit: &self.unit, target: excerpt(&text) };
         // Exact: no text is longer than the integers that an f64 holds.
         Ok(ScoreCard::of(length as f64).detail(&detail))
     }

@@ -1,7 +1,7 @@
 //! `context_from_field`: the documents that a Sample holds.
 
 use crate::text_of;
-use gage_sdk::role_adapter::{Generation, Prepared, RoleAdapter};
+use gage_sdk::role_adapter::{Generation, Preparation, RoleAdapter};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
@@ -48,7 +48,7 @@ impl RoleAdapter for ContextFromField {
         Ok(ContextFromField { field, most, is_required: params.flag("required", true)? })
     }
 
-    fn request(&self, payload: &Value) -> Result<Prepared, PluginError> {
+    fn request(&self, payload: &Value) -> Result<Preparation, PluginError> {
         let found = match self.field.strip_prefix("support.") {
             Some(_) => at_path(payload, self.field.split('.')),
             None => {
@@ -71,7 +71,7 @@ impl RoleAdapter for ContextFromField {
             })
         });
         let texts = texts.collect::<Result<Vec<String>, _>>()?;
-        Ok(Prepared::Output(json!({ "count": texts.len(), "context": texts })))
+        Ok(Preparation::Output(json!({ "count": texts.len(), "context": texts })))
     }
 
     fn parse(&self, _payload: &Value, _reply: &Generation) -> Result<Value, PluginError> {
@@ -96,8 +96,8 @@ mod tests {
     fn output(params: Value, payload: Value) -> Result<Value, String> {
         let adapter = ContextFromField::prepare(params).map_err(|error| error.message)?;
         match adapter.request(&payload).map_err(|error| error.message)? {
-            Prepared::Output(output) => Ok(output),
-            Prepared::Ask(_) => Err("it asks".to_owned()),
+            Preparation::Output(output) => Ok(output),
+            Preparation::Ask(_) => Err("it asks".to_owned()),
         }
     }
 

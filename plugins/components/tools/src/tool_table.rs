@@ -1,7 +1,7 @@
 //! `tool_table`: results of tools that were written down.
 
 use crate::table::Row;
-use gage_sdk::role_adapter::{Generation, Prepared, RoleAdapter};
+use gage_sdk::role_adapter::{Generation, Preparation, RoleAdapter};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
@@ -70,7 +70,7 @@ impl RoleAdapter for ToolTable {
         })
     }
 
-    fn request(&self, payload: &Value) -> Result<Prepared, PluginError> {
+    fn request(&self, payload: &Value) -> Result<Preparation, PluginError> {
         let Some(made) = payload.get("tool_call") else {
             return Err(PluginError::invalid_input(
                 "the payload holds no 'tool_call'; name this adapter in `tools`",
@@ -88,14 +88,14 @@ impl RoleAdapter for ToolTable {
         let rows: Vec<&Row> = self.rows.iter().chain(&own).chain(&golden).collect();
         let fitting = rows.iter().find(|row| row.answers(&call, self.arguments));
         if let Some(row) = fitting {
-            return Ok(Prepared::Output(json!({ "content": row.result, "found": true })));
+            return Ok(Preparation::Output(json!({ "content": row.result, "found": true })));
         }
         let message = unknown(&call, &rows);
         if self.fails {
             return Err(PluginError::invalid_input(message));
         }
         let content = json!({ "error": message }).to_string();
-        Ok(Prepared::Output(json!({ "content": content, "found": false })))
+        Ok(Preparation::Output(json!({ "content": content, "found": false })))
     }
 
     fn parse(&self, _payload: &Value, _reply: &Generation) -> Result<Value, PluginError> {
@@ -125,8 +125,8 @@ mod tests {
         let adapter = ToolTable::prepare(params).map_err(|error| error.message)?;
         let payload = json!({ "sample": sample, "tool_call": call });
         match adapter.request(&payload).map_err(|error| error.message)? {
-            Prepared::Output(output) => Ok(output),
-            Prepared::Ask(_) => Err("it asks".to_owned()),
+            Preparation::Output(output) => Ok(output),
+            Preparation::Ask(_) => Err("it asks".to_owned()),
         }
     }
 

@@ -4,7 +4,7 @@ use gage_trajectory_kit::{Arguments, Call};
 
 /// What two trajectories have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Matched {
+pub(crate) struct MatchCounts {
     pub(crate) made: usize,
     pub(crate) wanted: usize,
     /// Most pairs of a call that was made and one that it meets, each used once.
@@ -17,10 +17,10 @@ pub(crate) struct Matched {
     pub(crate) is_in_order: bool,
 }
 
-impl Matched {
-    pub(crate) fn new(made: &[Call], wanted: &[Call], arguments: Arguments) -> Matched {
+impl MatchCounts {
+    pub(crate) fn new(made: &[Call], wanted: &[Call], arguments: Arguments) -> MatchCounts {
         let meets = |call: &Call, reference: &Call| call.meets(reference, arguments);
-        Matched {
+        MatchCounts {
             made: made.len(),
             wanted: wanted.len(),
             pairs: most_pairs(made, wanted, &meets),
@@ -123,7 +123,7 @@ mod tests {
             ("a", "", false, true, true, 0),
             ("", "a", false, false, false, 0),
         ] {
-            let matched = Matched::new(&calls(made), &calls(wanted), Arguments::Exact);
+            let matched = MatchCounts::new(&calls(made), &calls(wanted), Arguments::Exact);
             let found = (matched.is_exact, matched.is_in_order, matched.is_any_order(), matched.pairs);
             assert_eq!(found, (exact, in_order, any_order, pairs), "{made} {wanted}");
         }
@@ -135,21 +135,21 @@ mod tests {
         // The first meets both references, the second only the loose one.
         let made = [call(json!({"a": 1, "b": 2})), call(json!({"a": 1}))];
         let wanted = [call(json!({"a": 1})), call(json!({"a": 1, "b": 2}))];
-        let matched = Matched::new(&made, &wanted, Arguments::Subset);
+        let matched = MatchCounts::new(&made, &wanted, Arguments::Subset);
         assert_eq!((matched.pairs, matched.names), (2, 2));
-        assert_eq!(Matched::new(&made[1..], &wanted, Arguments::Subset).arguments(), Some(1.0));
+        assert_eq!(MatchCounts::new(&made[1..], &wanted, Arguments::Subset).arguments(), Some(1.0));
     }
 
     proptest! {
         #[test]
         fn stricter_orders_imply_looser_ones(made in "[abc]{0,8}", wanted in "[abc]{0,8}") {
-            let matched = Matched::new(&calls(&made), &calls(&wanted), Arguments::Exact);
+            let matched = MatchCounts::new(&calls(&made), &calls(&wanted), Arguments::Exact);
             prop_assert!(!matched.is_exact || matched.is_in_order);
             prop_assert!(!matched.is_in_order || matched.is_any_order());
             prop_assert!(matched.pairs <= matched.made.min(matched.wanted));
             let mut sorted: Vec<char> = made.chars().collect();
             sorted.sort_unstable();
-            let turned = Matched::new(&calls(&sorted.iter().collect::<String>()), &calls(&wanted), Arguments::Exact);
+            let turned = MatchCounts::new(&calls(&sorted.iter().collect::<String>()), &calls(&wanted), Arguments::Exact);
             prop_assert_eq!(matched.pairs, turned.pairs);
         }
     }

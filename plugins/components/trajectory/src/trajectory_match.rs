@@ -1,6 +1,6 @@
 //! `trajectory_match`: whether an agent made the calls that a reference has.
 
-use crate::matching::Matched;
+use crate::matching::MatchCounts;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
@@ -89,7 +89,7 @@ impl Metric for TrajectoryMatch {
         let trajectory = gage_text_kit::json::read(inputs.value(TRAJECTORY), "trajectory")?;
         let made = Call::all(&trajectory, "trajectory")?;
         let rated = golden.iter().enumerate().map(|(place, wanted)| {
-            let matched = Matched::new(&made, wanted, self.arguments);
+            let matched = MatchCounts::new(&made, wanted, self.arguments);
             (place, matched)
         });
         // The first of those that are equally good.
@@ -119,7 +119,7 @@ impl Metric for TrajectoryMatch {
 }
 
 impl TrajectoryMatch {
-    fn passes(&self, matched: &Matched) -> bool {
+    fn passes(&self, matched: &MatchCounts) -> bool {
         match self.mode {
             Mode::Exact => matched.is_exact,
             Mode::InOrder => matched.is_in_order,
@@ -128,7 +128,7 @@ impl TrajectoryMatch {
     }
 
     /// How good a match is: one that passes is above all others, then come more calls in common.
-    fn rank(&self, matched: &Matched) -> f64 {
+    fn rank(&self, matched: &MatchCounts) -> f64 {
         let orders = [matched.is_exact, matched.is_in_order, matched.is_any_order()];
         let ordered: f64 = orders.into_iter().map(f64::from).sum();
         let shares = matched.precision().unwrap_or(0.0) + matched.recall().unwrap_or(0.0);
@@ -151,7 +151,7 @@ fn golden_trajectories(golden: &Value) -> Result<Vec<Vec<Call>>, PluginError> {
     list.iter().map(|one| Call::all(one, "golden")).collect()
 }
 
-fn tags(matched: &Matched, is_missing: bool) -> Vec<&'static str> {
+fn tags(matched: &MatchCounts, is_missing: bool) -> Vec<&'static str> {
     if is_missing && matched.wanted > 0 {
         return vec!["missing_prediction"];
     }

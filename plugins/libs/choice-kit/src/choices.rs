@@ -1,7 +1,6 @@
 //! The options of a question: their labels and texts.
 
 use crate::characters::{bare, begins_with, normalized, undecorated};
-use crate::option_texts;
 use crate::refutation::is_said_wrong;
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};
@@ -162,6 +161,18 @@ impl Choices {
         labels.unwrap_or_default()
     }
 
+    /// The option whose text is the whole of another text, but for case, white space and decoration.
+    pub(crate) fn with_text(&self, text: &str) -> Option<String> {
+        if let Some((label, _)) = self.spelled_texts().find(|(_, option)| is_whole(text, option)) {
+            return Some(label.to_owned());
+        }
+        let loose = undecorated(text);
+        let mut same = self.texts().filter(|(_, option)| is_whole(loose, option)).map(|(label, _)| label);
+        let label = same.next()?;
+        // Options that differ only in decoration cannot be told apart.
+        same.all(|other| other == label).then(|| label.to_owned())
+    }
+
     /// The label that a reference means: a label itself, the text of an option, or both (`B. Dolphin`).
     pub fn resolve(&self, reference: &Value) -> Option<String> {
         let reference = reference_text(reference)?;
@@ -170,7 +181,7 @@ impl Choices {
         if text.is_empty() {
             return None;
         }
-        self.label(text).or_else(|| option_texts::whole(text, self)).or_else(|| {
+        self.label(text).or_else(|| self.with_text(text)).or_else(|| {
             let mut characters = text.chars();
             let letter = characters.next()?.to_ascii_uppercase();
             let separated = matches!(characters.next()?, '.' | ')' | ':' | '、');
@@ -179,6 +190,12 @@ impl Choices {
             (separated && said && letter.is_ascii_uppercase()).then(|| letter.into())
         })
     }
+}
+
+/// Whether a text is that of an option, but for case and white space.
+fn is_whole(text: &str, option: &str) -> bool {
+    begins_with(text, option)
+        .is_some_and(|mut after| matches!((after.next(), after.next()), (None | Some(' '), None)))
 }
 
 /// The upper-case ASCII letter that a label is.

@@ -3,8 +3,8 @@
 use crate::choices::Choices;
 use crate::cues::announced;
 use crate::letters::Answer;
-use crate::option_texts::{mentioned, whole};
-use gage_text_kit::boxes::{last_box, without_commands};
+use crate::option_texts::mentioned;
+use gage_text_kit::latex_boxed::{last_box, without_commands};
 use gage_text_kit::text::{fold, strip};
 use gage_text_kit::thoughts::{before_open_thought, strip_thought_tags};
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ pub fn extract(answer: &str, choices: &Choices, by_text: bool) -> Option<String>
     }
     let by_text = by_text && !choices.is_unknown();
     let is_whole =
-        |text: &str| choices.label(text).or_else(|| by_text.then(|| whole(text, choices)).flatten());
+        |text: &str| choices.label(text).or_else(|| by_text.then(|| choices.with_text(text)).flatten());
     let is_mentioned = |text: &str| by_text.then(|| mentioned(text, choices)).flatten();
     if let Some(label) = is_whole(text) {
         return Some(label);

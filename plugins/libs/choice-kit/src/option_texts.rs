@@ -1,26 +1,8 @@
 //! Answers that give the text of an option instead of its label.
 
-use crate::characters::{begins_with, is_word, normalized, undecorated};
+use crate::characters::{begins_with, is_word, normalized};
 use crate::choices::Choices;
 use crate::denial::is_negated;
-
-/// The option whose text is the whole answer.
-pub(crate) fn whole(text: &str, choices: &Choices) -> Option<String> {
-    if let Some((label, _)) = choices.spelled_texts().find(|(_, option)| is_whole(text, option)) {
-        return Some(label.to_owned());
-    }
-    let loose = undecorated(text);
-    let mut same = choices.texts().filter(|(_, option)| is_whole(loose, option)).map(|(label, _)| label);
-    let label = same.next()?;
-    // Options that differ only in decoration cannot be told apart.
-    same.all(|other| other == label).then(|| label.to_owned())
-}
-
-/// Whether a text is that of an option, but for case and white space.
-fn is_whole(text: &str, option: &str) -> bool {
-    begins_with(text, option)
-        .is_some_and(|mut after| matches!((after.next(), after.next()), (None | Some(' '), None)))
-}
 
 /// The option whose text an answer begins with; the longest, where there are several.
 pub(crate) fn prefix(text: &str, choices: &Choices) -> Option<String> {
@@ -185,9 +167,9 @@ mod tests {
     #[test]
     fn whole_answers() {
         let numbers = choices(r#"{"A":"5","B":".5","C":"-5","D":"(5)"}"#);
-        assert_eq!(whole(".5", &numbers).as_deref(), Some("B"));
-        assert_eq!(whole("-5.", &numbers).as_deref(), Some("C"));
-        assert_eq!(whole("(5)", &numbers).as_deref(), Some("D"));
-        assert_eq!(whole("[5]", &numbers), None);
+        assert_eq!(numbers.with_text(".5").as_deref(), Some("B"));
+        assert_eq!(numbers.with_text("-5.").as_deref(), Some("C"));
+        assert_eq!(numbers.with_text("(5)").as_deref(), Some("D"));
+        assert_eq!(numbers.with_text("[5]"), None);
     }
 }

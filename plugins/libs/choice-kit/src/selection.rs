@@ -5,7 +5,6 @@ use crate::choices::Choices;
 use crate::cues::last_announcement;
 use crate::extraction::{boxed, extract, readable};
 use crate::letters::Answer;
-use crate::option_texts::whole;
 use std::collections::BTreeSet;
 
 /// Words between the members of a list.
@@ -68,7 +67,7 @@ fn listed(text: &str, choices: &Choices, by_text: bool) -> Option<BTreeSet<Strin
 /// The labels that a part of a list stands for: one, or letters without anything between them.
 fn member(part: &str, choices: &Choices, by_text: bool) -> Option<Vec<String>> {
     let part = bare(part);
-    if let Some(label) = choices.label(part).or_else(|| by_text.then(|| whole(part, choices)).flatten()) {
+    if let Some(label) = choices.label(part).or_else(|| by_text.then(|| choices.with_text(part)).flatten()) {
         return Some(vec![label]);
     }
     let is_run = part.len() > 1 && part.chars().all(|letter| letter.is_ascii_uppercase());

@@ -4,7 +4,9 @@
 mod best;
 mod comparison;
 mod measurement;
+mod tolerance;
 
 pub use best::best;
-pub use comparison::{Deviation, Failure, Pair, own_tolerance, own_tolerance_abs, tolerance_parameter};
+pub use comparison::{Deviation, Failure, Pair};
 pub use measurement::{Format, Measurement};
+pub use tolerance::{own_tolerance, own_tolerance_abs, tolerance_parameter};

@@ -1,6 +1,6 @@
 //! Numbers that have a unit and a tolerance, as answers and as labels.
 
-use crate::comparison::{own_tolerance, own_tolerance_abs};
+use crate::tolerance::{own_tolerance, own_tolerance_abs};
 use gage_sdk::PluginError;
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};

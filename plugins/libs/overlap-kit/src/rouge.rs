@@ -31,7 +31,7 @@ pub fn reading(params: &Params) -> Result<TextReader, PluginError> {
 
 /// Which of the scores are wanted; those of n-grams cost less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ScoreSelection {
     /// All four.
     All,
     /// Those of longest common subsequences.
@@ -59,13 +59,18 @@ pub struct Rouge {
 
 impl Rouge {
     /// Scores a prediction.
-    pub fn new(reading: TextReader, wanted: Wanted, prediction: &str, references: &[Cow<'_, str>]) -> Rouge {
+    pub fn new(
+        reading: TextReader,
+        wanted: ScoreSelection,
+        prediction: &str,
+        references: &[Cow<'_, str>],
+    ) -> Rouge {
         let prepared = reading.tokenizer.prepare(prediction);
         let (vocabulary, prediction) = reading.learn(&prepared);
         let orders = match wanted {
-            Wanted::All => 2,
-            Wanted::Words => 1,
-            Wanted::Subsequences => 0,
+            ScoreSelection::All => 2,
+            ScoreSelection::Words => 1,
+            ScoreSelection::Subsequences => 0,
         };
         let ngrams = (orders > 0).then(|| Ngrams::new(&prediction.words, orders));
         let mut rouge = Rouge { words: (prediction.words.len(), 0), ..Rouge::default() };
@@ -76,7 +81,7 @@ impl Rouge {
             let is_best_by_ngrams =
                 ngrams.as_ref().map(|ngrams| rouge.add_ngrams(ngrams, &prediction, &reference));
             let is_best_by_length =
-                rouge.add_subsequences(&prediction, &reference, wanted != Wanted::Words, &mut work);
+                rouge.add_subsequences(&prediction, &reference, wanted != ScoreSelection::Words, &mut work);
             if is_best_by_ngrams.unwrap_or(is_best_by_length) {
                 rouge.best = place;
             }

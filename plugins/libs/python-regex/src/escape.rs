@@ -1,14 +1,14 @@
 //! Escapes: a backslash and what follows it.
 
 use crate::PatternError;
+use crate::category::Category;
 use crate::parser::Parser;
-use crate::set::Category;
 
 /// Largest value of an octal escape.
 const MAX_OCTAL: u32 = 0o377;
 
 /// What an escape means.
-pub(crate) enum Escaped {
+pub(crate) enum Escape {
     Literal(char),
     Category(Category),
     /// `\A`
@@ -25,47 +25,47 @@ pub(crate) enum Escaped {
 
 impl Parser {
     /// Reads an escape of which the backslash, at `start`, is read already.
-    pub(crate) fn read_escape(&mut self, start: usize, in_set: bool) -> Result<Escaped, PatternError> {
+    pub(crate) fn read_escape(&mut self, start: usize, in_set: bool) -> Result<Escape, PatternError> {
         let Some(letter) = self.bump() else {
             return Err(PatternError::at("bad escape (end of pattern)", start));
         };
         if let Some(category) = Category::of(letter) {
-            return Ok(Escaped::Category(category));
+            return Ok(Escape::Category(category));
         }
         Ok(match letter {
-            'a' => Escaped::Literal('\u{7}'),
-            'f' => Escaped::Literal('\u{c}'),
-            'n' => Escaped::Literal('\n'),
-            'r' => Escaped::Literal('\r'),
-            't' => Escaped::Literal('\t'),
-            'v' => Escaped::Literal('\u{b}'),
-            'b' if in_set => Escaped::Literal('\u{8}'),
-            'b' => Escaped::WordBoundary,
-            'B' if !in_set => Escaped::NotWordBoundary,
-            'A' if !in_set => Escaped::Start,
-            'Z' if !in_set => Escaped::End,
-            'x' => Escaped::Literal(self.hexadecimal(start, letter, 2)?),
-            'u' => Escaped::Literal(self.hexadecimal(start, letter, 4)?),
-            'U' => Escaped::Literal(self.hexadecimal(start, letter, 8)?),
+            'a' => Escape::Literal('\u{7}'),
+            'f' => Escape::Literal('\u{c}'),
+            'n' => Escape::Literal('\n'),
+            'r' => Escape::Literal('\r'),
+            't' => Escape::Literal('\t'),
+            'v' => Escape::Literal('\u{b}'),
+            'b' if in_set => Escape::Literal('\u{8}'),
+            'b' => Escape::WordBoundary,
+            'B' if !in_set => Escape::NotWordBoundary,
+            'A' if !in_set => Escape::Start,
+            'Z' if !in_set => Escape::End,
+            'x' => Escape::Literal(self.hexadecimal(start, letter, 2)?),
+            'u' => Escape::Literal(self.hexadecimal(start, letter, 4)?),
+            'U' => Escape::Literal(self.hexadecimal(start, letter, 8)?),
             'N' => return Err(PatternError::at(r"\N{…} is not supported, write \uXXXX", start)),
             '0' => {
                 let digits = self.take_while(2, is_octal);
-                Escaped::Literal(octal(&format!("0{digits}"), start)?)
+                Escape::Literal(octal(&format!("0{digits}"), start)?)
             }
             '1'..='7' if in_set => {
                 let digits = self.take_while(2, is_octal);
-                Escaped::Literal(octal(&format!("{letter}{digits}"), start)?)
+                Escape::Literal(octal(&format!("{letter}{digits}"), start)?)
             }
             '1'..='9' if !in_set => self.group_or_octal(start, letter)?,
             _ if letter.is_ascii_alphanumeric() => {
                 return Err(PatternError::at(format!(r"bad escape \{letter}"), start));
             }
-            _ => Escaped::Literal(letter),
+            _ => Escape::Literal(letter),
         })
     }
 
     /// Reads the rest of `\12`: three octal digits are a character, anything less is a group.
-    fn group_or_octal(&mut self, start: usize, first: char) -> Result<Escaped, PatternError> {
+    fn group_or_octal(&mut self, start: usize, first: char) -> Result<Escape, PatternError> {
         let mut digits = String::from(first);
         if let Some(second) = self.peek().filter(char::is_ascii_digit) {
             self.at += 1;
@@ -76,7 +76,7 @@ impl Parser {
             {
                 self.at += 1;
                 digits.push(third);
-                return Ok(Escaped::Literal(octal(&digits, start)?));
+                return Ok(Escape::Literal(octal(&digits, start)?));
             }
         }
         let group = digits.parse().unwrap_or(usize::MAX);
@@ -84,24 +84,7 @@ impl Parser {
             return Err(PatternError::at(format!("invalid group reference {digits}"), start + 1));
         }
         self.check_reference(group, start)?;
-        Ok(Escaped::Group(group))
-    }
-
-    /// Refuses a reference to a group that is still open, or that belongs to the same look-behind.
-    pub(crate) fn check_reference(&self, group: usize, position: usize) -> Result<(), PatternError> {
-        if self.groups.get(group).is_some_and(Option::is_none) {
-            return Err(PatternError::at("cannot refer to an open group", position));
-        }
-        self.check_look_behind(group, position)
-    }
-
-    /// Refuses a reference to a group of the same look-behind.
-    pub(crate) fn check_look_behind(&self, group: usize, position: usize) -> Result<(), PatternError> {
-        if self.look_behind.is_some_and(|first| group >= first) {
-            let message = "cannot refer to group defined in the same lookbehind subpattern";
-            return Err(PatternError::at(message, position));
-        }
-        Ok(())
+        Ok(Escape::Group(group))
     }
 
     fn hexadecimal(&mut self, start: usize, letter: char, length: usize) -> Result<char, PatternError> {

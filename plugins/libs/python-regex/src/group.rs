@@ -2,8 +2,9 @@
 
 use crate::PatternError;
 use crate::parser::{Flags, Parser};
-use crate::piece::{Piece, Shape, Width};
-use crate::required::Required;
+use crate::piece::{Piece, Shape};
+use crate::required::RequiredText;
+use crate::width::Width;
 
 /// Letters that may stand as flags.
 const FLAG_LETTERS: &str = "aiLmsux";
@@ -114,7 +115,7 @@ impl Parser {
         // What is looked for must be there too.
         let is_needed =
             !matches!(group, Group::LookAhead { negative: true } | Group::LookBehind { negative: true });
-        let required = if is_needed { required.alone() } else { Required::default() };
+        let required = if is_needed { required.alone() } else { RequiredText::default() };
         let required = match group {
             Group::LookBehind { .. } => required.before(width),
             _ => required,
@@ -247,7 +248,8 @@ impl Parser {
         let text = format!("(?({group}){}{separator}{})", yes.text, no.text);
         let width = yes.width.or(no.width);
         let branches = [yes, no];
-        let (required, weight) = (Required::one_of(&branches), Piece::weight_of(&branches).saturating_add(1));
+        let required = RequiredText::one_of(branches.iter().map(|branch| &branch.required));
+        let weight = Piece::weight_of(&branches).saturating_add(1);
         Ok(Piece { text, width, shape: Shape::Atom, repeated: false, required, weight })
     }
 

@@ -24,6 +24,7 @@
 //! characters that every match has, so that backtracking through a long text begins only near them, or
 //! not at all.
 
+mod category;
 mod error;
 mod escape;
 mod group;
@@ -32,15 +33,18 @@ mod parser;
 mod piece;
 mod required;
 mod set;
+mod translate;
 mod weight;
+mod width;
 
 pub use error::{PatternError, SearchError};
 
 use fancy_regex::{Captures, Error, Regex, RegexBuilder};
 use long::{Matches, Needle};
-use parser::{Alphabet, Translation};
+use parser::Alphabet;
 use required::Offset;
 use std::cell::OnceCell;
+use translate::Translation;
 
 /// Steps of backtracking after which a search is given up. In a component there is no such number: the
 /// host's budget ends a search that explodes, as it ends every call, and its item is a `plugin_timeout`.
@@ -79,8 +83,8 @@ impl PythonRegex {
     /// # Errors
     /// Says what is wrong with the pattern, and at which character; also where it becomes too large to be compiled.
     pub fn new(pattern: &str, ignore_case: bool) -> Result<PythonRegex, PatternError> {
-        let ascii = parser::translate(pattern, ignore_case, Alphabet::Ascii)?;
-        let unicode = parser::translate(pattern, ignore_case, Alphabet::Unicode)?;
+        let ascii = translate::translate(pattern, ignore_case, Alphabet::Ascii)?;
+        let unicode = translate::translate(pattern, ignore_case, Alphabet::Unicode)?;
         if let Some(position) = [&ascii, &unicode].into_iter().find_map(Translation::too_large) {
             let message = "the pattern is too large, repeat less of it (with `(?a)` before it sets such as `\\w` are small)";
             return Err(PatternError::at(message, position));

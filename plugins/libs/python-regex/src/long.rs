@@ -111,7 +111,8 @@ fn shifted(text: &str, place: usize, characters: i64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::{Alphabet, translate};
+    use crate::parser::Alphabet;
+    use crate::translate::translate;
     use proptest::prelude::*;
 
     const PATTERNS: [&str; 12] = [

@@ -1,17 +1,10 @@
-//! Reads a pattern as Python's `re` does and writes what it means for `fancy-regex`.
+//! The state of reading a pattern: the place in it, its flags, and the groups so far.
 
 use crate::PatternError;
-use crate::escape::Escaped;
-use crate::piece::{Mode, Piece, Quantifier, Shape, Width};
-use crate::required::{Offset, Required};
-use crate::set;
-use crate::weight;
+use crate::width::Width;
 
 /// Nesting beyond this is refused, so that no pattern exhausts the stack.
 pub(crate) const MAX_DEPTH: usize = 100;
-
-/// Python's limit of repetitions.
-const MAX_REPETITIONS: u64 = 4_294_967_295;
 
 /// Which texts a translation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,60 +52,24 @@ pub(crate) struct Parser {
     /// Groups that a condition names before they are opened, and where.
     pub(crate) awaited: Vec<(usize, usize)>,
     /// Where the pattern becomes too large to be compiled, if it does.
-    too_large: Option<usize>,
-}
-
-/// A pattern in the syntax of `fancy-regex`.
-pub(crate) struct Translation {
-    pub(crate) text: String,
-    /// The names of groups, which the text has no more, and their numbers.
-    pub(crate) names: Vec<(String, usize)>,
-    /// Without the whole match.
-    pub(crate) group_count: usize,
-    /// A pattern of something that is in every text that the whole matches, and how far behind the beginning of a match
-    /// it begins; none where nothing is known.
-    pub(crate) required: Option<(String, Offset)>,
-    /// Where it becomes too large for an engine that makes a copy of what is repeated.
     pub(crate) too_large: Option<usize>,
 }
 
-/// Translates a pattern for texts of an alphabet.
-pub(crate) fn translate(
-    pattern: &str,
-    ignore_case: bool,
-    alphabet: Alphabet,
-) -> Result<Translation, PatternError> {
-    let mut parser = Parser {
-        pattern: pattern.chars().collect(),
-        at: 0,
-        alphabet,
-        groups: vec![None],
-        names: Vec::new(),
-        look_behind: None,
-        awaited: Vec::new(),
-        too_large: None,
-    };
-    let mut flags = Flags { ignore_case, multi_line: false, dot_all: false, verbose: false, ascii: false };
-    let whole = parser.alternation(&mut flags, 0)?;
-    if parser.peek().is_some() {
-        return Err(PatternError::at("unbalanced parenthesis", parser.at));
-    }
-    for (group, position) in &parser.awaited {
-        if *group >= parser.groups.len() {
-            return Err(PatternError::at(format!("invalid group reference {group}"), *position));
+impl Parser {
+    /// The state before the first character of a pattern.
+    pub(crate) fn new(pattern: &str, alphabet: Alphabet) -> Parser {
+        Parser {
+            pattern: pattern.chars().collect(),
+            at: 0,
+            alphabet,
+            groups: vec![None],
+            names: Vec::new(),
+            look_behind: None,
+            awaited: Vec::new(),
+            too_large: None,
         }
     }
-    let text = if flags.folds() { format!("(?i:{})", whole.text) } else { whole.text };
-    Ok(Translation {
-        text,
-        names: parser.names,
-        group_count: parser.groups.len().saturating_sub(1),
-        required: whole.required.pattern(),
-        too_large: parser.too_large,
-    })
-}
 
-impl Parser {
     /// The next character, which stays unread.
     pub(crate) fn peek(&self) -> Option<char> {
         self.pattern.get(self.at).copied()
@@ -150,197 +107,20 @@ impl Parser {
         taken
     }
 
-    /// Reads branches up to a closing parenthesis or the end.
-    pub(crate) fn alternation(&mut self, flags: &mut Flags, depth: usize) -> Result<Piece, PatternError> {
-        if depth > MAX_DEPTH {
-            return Err(PatternError::at("nested too deeply", self.at));
+    /// Refuses a reference to a group that is still open, or that belongs to the same look-behind.
+    pub(crate) fn check_reference(&self, group: usize, position: usize) -> Result<(), PatternError> {
+        if self.groups.get(group).is_some_and(Option::is_none) {
+            return Err(PatternError::at("cannot refer to an open group", position));
         }
-        let mut branches = vec![self.branch(flags, depth, depth == 0)?];
-        while self.eat('|') {
-            let start = self.at;
-            branches.push(self.branch(flags, depth, false)?);
-            if Piece::weight_of(&branches) > weight::MAX_WEIGHT {
-                self.too_large.get_or_insert(start);
-            }
+        self.check_look_behind(group, position)
+    }
+
+    /// Refuses a reference to a group of the same look-behind.
+    pub(crate) fn check_look_behind(&self, group: usize, position: usize) -> Result<(), PatternError> {
+        if self.look_behind.is_some_and(|first| group >= first) {
+            let message = "cannot refer to group defined in the same lookbehind subpattern";
+            return Err(PatternError::at(message, position));
         }
-        Ok(Piece::alternation(branches))
+        Ok(())
     }
-
-    /// Reads one branch. Global flags are allowed only at the very start.
-    pub(crate) fn branch(
-        &mut self,
-        flags: &mut Flags,
-        depth: usize,
-        at_start: bool,
-    ) -> Result<Piece, PatternError> {
-        let mut pieces: Vec<Piece> = Vec::new();
-        // What the pieces weigh but for the last one, and how many these are.
-        let (mut weight, mut finished) = (0_u64, 0);
-        while let Some(next) = self.peek().filter(|next| !matches!(next, '|' | ')')) {
-            let start = self.at;
-            self.at += 1;
-            if flags.verbose && self.skip_verbose(next) {
-                continue;
-            }
-            match next {
-                '\\' => pieces.push(self.escape(start, *flags)?),
-                '[' => pieces.push(set::parse(self, start, *flags)?),
-                '.' => pieces.push(Piece::atom(any(*flags), Width::ONE)),
-                '^' => pieces.push(Piece::anchor(if flags.multi_line { "(?m:^)" } else { r"\A" })),
-                '$' => pieces.push(end_of_text(*flags)),
-                '(' => {
-                    let allow_global = at_start && pieces.is_empty();
-                    pieces.extend(self.group(start, flags, depth, allow_global)?);
-                }
-                '*' | '+' | '?' | '{' => match self.quantifier(next, start)? {
-                    Some(quantifier) => repeat_last(&mut pieces, quantifier, start)?,
-                    None => pieces.push(self.literal(next, *flags)),
-                },
-                _ => pieces.push(self.literal(next, *flags)),
-            }
-            // A quantifier changes the last piece, so that it is not added before the next one begins.
-            let last = pieces.last().map_or(0, |piece| piece.weight);
-            if pieces.len() > finished + 1 {
-                weight = weight.saturating_add(pieces.get(finished).map_or(0, |piece| piece.weight));
-                finished += 1;
-            }
-            if weight.saturating_add(last) > weight::MAX_WEIGHT {
-                self.too_large.get_or_insert(start);
-            }
-        }
-        if depth == 0 {
-            consume_trailing_newline(&mut pieces);
-        }
-        Ok(Piece::sequence(&pieces))
-    }
-
-    /// Skips what verbose mode ignores: white space, and comments to the end of the line.
-    fn skip_verbose(&mut self, next: char) -> bool {
-        match next {
-            ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' => true,
-            '#' => {
-                while self.bump().is_some_and(|skipped| skipped != '\n') {}
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// A single character that stands for itself.
-    pub(crate) fn literal(&self, character: char, flags: Flags) -> Piece {
-        let text = if flags.folds() && set::is_dotted(character) {
-            // In ASCII texts folding alone finds `i` and `I`.
-            match self.alphabet {
-                Alphabet::Ascii if character.is_ascii() => character.to_string(),
-                _ => format!("[{}]", set::DOTTED),
-            }
-        } else if flags.writes_cases() && character.is_ascii_alphabetic() {
-            format!("[{}{}]", character.to_ascii_lowercase(), character.to_ascii_uppercase())
-        } else {
-            let mut text = String::new();
-            set::push_literal(&mut text, character);
-            text
-        };
-        let required = Required::character(&text, flags.folds());
-        Piece { required, ..Piece::atom(text, Width::ONE) }
-    }
-
-    /// An escape outside a set.
-    fn escape(&mut self, start: usize, flags: Flags) -> Result<Piece, PatternError> {
-        Ok(match self.read_escape(start, false)? {
-            Escaped::Literal(character) => self.literal(character, flags),
-            Escaped::Category(category) => Piece::atom(category.as_set(self.alphabet, flags), Width::ONE),
-            Escaped::Start => Piece::anchor(r"\A"),
-            Escaped::End => Piece::anchor(r"\z"),
-            Escaped::WordBoundary => Piece::anchor(set::word_boundary(self.alphabet, flags)),
-            Escaped::NotWordBoundary => Piece::anchor(set::not_word_boundary(self.alphabet, flags)),
-            Escaped::Group(group) => self.reference(group),
-        })
-    }
-
-    /// A reference to what a group has matched.
-    pub(crate) fn reference(&self, group: usize) -> Piece {
-        let width = self.groups.get(group).copied().flatten().unwrap_or(Width::ZERO);
-        Piece::atom(format!(r"\k<{group}>"), width)
-    }
-
-    /// Reads a quantifier, of which the first character is read already; none where a brace is only a
-    /// brace.
-    fn quantifier(&mut self, first: char, start: usize) -> Result<Option<Quantifier>, PatternError> {
-        let (least, most) = match first {
-            '?' => (0, Some(1)),
-            '*' => (0, None),
-            '+' => (1, None),
-            _ => match self.braces(start)? {
-                Some(bounds) => bounds,
-                None => return Ok(None),
-            },
-        };
-        let mode = if self.eat('?') {
-            Mode::Lazy
-        } else if self.eat('+') {
-            Mode::Possessive
-        } else {
-            Mode::Greedy
-        };
-        Ok(Some(Quantifier { least, most, mode }))
-    }
-
-    /// Reads the rest of `{least,most}`; leaves it unread where it is something else.
-    fn braces(&mut self, start: usize) -> Result<Option<(u64, Option<u64>)>, PatternError> {
-        let after_brace = self.at;
-        if self.peek() == Some('}') {
-            return Ok(None);
-        }
-        let is_digit = |next: char| next.is_ascii_digit();
-        let least = self.take_while(usize::MAX, is_digit);
-        let most = if self.eat(',') { self.take_while(usize::MAX, is_digit) } else { least.clone() };
-        if !self.eat('}') {
-            self.at = after_brace;
-            return Ok(None);
-        }
-        let bound = |digits: &str| match digits.parse::<u64>() {
-            Ok(bound) if bound < MAX_REPETITIONS => Ok(bound),
-            _ => Err(PatternError::at("the repetition number is too large", start)),
-        };
-        let least = if least.is_empty() { 0 } else { bound(&least)? };
-        let most = if most.is_empty() { None } else { Some(bound(&most)?) };
-        if most.is_some_and(|most| most < least) {
-            return Err(PatternError::at("min repeat greater than max repeat", after_brace));
-        }
-        Ok(Some((least, most)))
-    }
-}
-
-fn any(flags: Flags) -> String {
-    if flags.dot_all { "(?s:.)" } else { "." }.to_owned()
-}
-
-/// `$`: in multi-line mode before every newline, otherwise only before the last one.
-fn end_of_text(flags: Flags) -> Piece {
-    if flags.multi_line {
-        Piece::anchor("(?m:$)")
-    } else {
-        Piece { shape: Shape::End, ..Piece::anchor(r"(?=\n?\z)") }
-    }
-}
-
-/// At the end of the pattern nobody sees whether the newline that `$` allows was consumed, and
-/// without a look-ahead the fast engine can be used.
-fn consume_trailing_newline(pieces: &mut [Piece]) {
-    if let Some(last) = pieces.last_mut().filter(|last| last.shape == Shape::End) {
-        last.text = r"\n?\z".to_owned();
-    }
-}
-
-fn repeat_last(pieces: &mut Vec<Piece>, quantifier: Quantifier, start: usize) -> Result<(), PatternError> {
-    let item = match pieces.pop() {
-        Some(item) if !matches!(item.shape, Shape::Anchor | Shape::End) => item,
-        _ => return Err(PatternError::at("nothing to repeat", start)),
-    };
-    if item.repeated {
-        return Err(PatternError::at("multiple repeat", start));
-    }
-    pieces.push(item.repeated(quantifier));
-    Ok(())
 }

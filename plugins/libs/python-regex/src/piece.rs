@@ -1,28 +1,9 @@
 //! Parts of a pattern that have been translated.
 
-use crate::required::Required;
+use crate::required::RequiredText;
 use crate::weight;
+use crate::width::Width;
 use std::fmt::Write;
-
-/// How many characters a part can match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Width {
-    pub(crate) least: u64,
-    pub(crate) most: u64,
-}
-
-impl Width {
-    pub(crate) const ZERO: Width = Width { least: 0, most: 0 };
-    pub(crate) const ONE: Width = Width { least: 1, most: 1 };
-
-    pub(crate) fn then(self, next: Width) -> Width {
-        Width { least: self.least.saturating_add(next.least), most: self.most.saturating_add(next.most) }
-    }
-
-    pub(crate) fn or(self, other: Width) -> Width {
-        Width { least: self.least.min(other.least), most: self.most.max(other.most) }
-    }
-}
 
 /// What a part is to a quantifier behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +29,7 @@ pub(crate) struct Piece {
     /// Whether it has a quantifier already.
     pub(crate) repeated: bool,
     /// What must stand in a text for it to match.
-    pub(crate) required: Required,
+    pub(crate) required: RequiredText,
     /// How large it becomes, see [`weight`].
     pub(crate) weight: u64,
 }
@@ -56,7 +37,7 @@ pub(crate) struct Piece {
 impl Piece {
     pub(crate) fn atom(text: String, width: Width) -> Piece {
         let weight = weight::of_atom(&text);
-        Piece { text, width, shape: Shape::Atom, repeated: false, required: Required::default(), weight }
+        Piece { text, width, shape: Shape::Atom, repeated: false, required: RequiredText::default(), weight }
     }
 
     pub(crate) fn anchor(text: impl Into<String>) -> Piece {
@@ -79,7 +60,7 @@ impl Piece {
         };
         let text = pieces.iter().map(|piece| piece.text.as_str()).collect();
         let width = pieces.iter().fold(Width::ZERO, |width, piece| width.then(piece.width));
-        let required = Required::all_of(pieces);
+        let required = RequiredText::all_of(pieces.iter().map(|piece| (&piece.required, piece.width)));
         Piece { text, width, shape, repeated: false, required, weight: Piece::weight_of(pieces) }
     }
 
@@ -90,7 +71,7 @@ impl Piece {
         }
         let texts: Vec<&str> = branches.iter().map(|branch| branch.text.as_str()).collect();
         let width = branches.iter().map(|branch| branch.width).reduce(Width::or).unwrap_or(Width::ZERO);
-        let required = Required::one_of(&branches);
+        let required = RequiredText::one_of(branches.iter().map(|branch| &branch.required));
         let weight = Piece::weight_of(&branches);
         Piece { text: texts.join("|"), width, shape: Shape::Atom, repeated: false, required, weight }
     }
@@ -107,7 +88,7 @@ impl Piece {
             least: self.width.least.saturating_mul(least),
             most: self.width.most.saturating_mul(most.unwrap_or(u64::MAX)),
         };
-        let required = if least > 0 { self.required.alone() } else { Required::default() };
+        let required = if least > 0 { self.required.alone() } else { RequiredText::default() };
         let Piece { mut text, mut shape, weight, .. } = self;
         // Each repetition that is counted is a copy.
         let weight = weight.saturating_mul(most.unwrap_or(least).max(1));

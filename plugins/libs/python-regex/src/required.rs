@@ -1,7 +1,7 @@
 //! What must stand in a text for a pattern to match, and where, so that a long text need not be searched by backtracking from
 //! each of its characters.
 
-use crate::piece::{Piece, Width};
+use crate::width::Width;
 
 /// Of more alternatives than these nothing is kept.
 const MAX_CHOICES: usize = 16;
@@ -36,7 +36,7 @@ impl Offset {
 
 /// Stretches, of which a text must have one for some part of a pattern to match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Required {
+pub(crate) struct RequiredText {
     /// Where there are none, nothing is known.
     choices: Vec<Stretch>,
     /// Where they begin.
@@ -45,10 +45,10 @@ pub(crate) struct Required {
     is_open: bool,
 }
 
-impl Required {
+impl RequiredText {
     /// What a single character requires, given as a pattern.
-    pub(crate) fn character(pattern: &str, folds: bool) -> Required {
-        Required {
+    pub(crate) fn character(pattern: &str, folds: bool) -> RequiredText {
+        RequiredText {
             choices: vec![Stretch { pattern: pattern.to_owned(), length: 1, folds }],
             offset: Offset::default(),
             is_open: true,
@@ -56,26 +56,26 @@ impl Required {
     }
 
     /// The same where something is around the part.
-    pub(crate) fn alone(self) -> Required {
-        Required { is_open: false, ..self }
+    pub(crate) fn alone(self) -> RequiredText {
+        RequiredText { is_open: false, ..self }
     }
 
     /// The same where the part ends at a place instead of beginning there.
-    pub(crate) fn before(mut self, width: Width) -> Required {
+    pub(crate) fn before(mut self, width: Width) -> RequiredText {
         let width = i64::try_from(width.most).unwrap_or(i64::MAX);
         self.offset.least = self.offset.least.saturating_sub(width);
         self.offset.most = self.offset.most.saturating_sub(width);
         self
     }
 
-    /// What parts that follow each other require: the stretches of that which requires most.
-    pub(crate) fn all_of(parts: &[Piece]) -> Required {
-        let mut best = Required::default();
-        let mut open: Option<Required> = None;
+    /// What parts that follow each other require, given with their widths: the stretches of that which requires most.
+    pub(crate) fn all_of<'part>(parts: impl Iterator<Item = (&'part RequiredText, Width)>) -> RequiredText {
+        let mut best = RequiredText::default();
+        let mut open: Option<RequiredText> = None;
         let mut width = Width::ZERO;
-        for part in parts {
-            let required = Required { offset: part.required.offset.behind(width), ..part.required.clone() };
-            width = width.then(part.width);
+        for (part, part_width) in parts {
+            let required = RequiredText { offset: part.offset.behind(width), ..part.clone() };
+            width = width.then(part_width);
             if required.is_open && open.as_mut().is_some_and(|open| open.goes_on_in(&required)) {
                 continue;
             }
@@ -90,7 +90,7 @@ impl Required {
     }
 
     /// Adds a character, where it is of the same kind; tells whether it is.
-    fn goes_on_in(&mut self, next: &Required) -> bool {
+    fn goes_on_in(&mut self, next: &RequiredText) -> bool {
         match (self.choices.first_mut(), next.choices.first()) {
             (Some(stretch), Some(next)) if stretch.folds == next.folds => {
                 stretch.pattern.push_str(&next.pattern);
@@ -102,12 +102,12 @@ impl Required {
     }
 
     /// What branches require of which one must match.
-    pub(crate) fn one_of(branches: &[Piece]) -> Required {
-        let mut found: Option<Required> = None;
-        for Piece { required, .. } in branches {
-            let all = found.get_or_insert_with(|| Required { choices: Vec::new(), ..required.clone() });
+    pub(crate) fn one_of<'branch>(branches: impl Iterator<Item = &'branch RequiredText>) -> RequiredText {
+        let mut found: Option<RequiredText> = None;
+        for required in branches {
+            let all = found.get_or_insert_with(|| RequiredText { choices: Vec::new(), ..required.clone() });
             if required.choices.is_empty() || all.choices.len() + required.choices.len() > MAX_CHOICES {
-                return Required::default();
+                return RequiredText::default();
             }
             all.choices.extend(required.choices.iter().cloned());
             all.offset.least = all.offset.least.min(required.offset.least);
@@ -132,7 +132,7 @@ impl Required {
         self.choices.iter().map(|stretch| stretch.length).min().unwrap_or(0)
     }
 
-    fn raise_to(&mut self, other: Option<Required>) {
+    fn raise_to(&mut self, other: Option<RequiredText>) {
         if let Some(other) = other.filter(|other| other.least() > self.least()) {
             *self = other;
         }
@@ -142,7 +142,8 @@ impl Required {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::{Alphabet, translate};
+    use crate::parser::Alphabet;
+    use crate::translate::translate;
 
     #[test]
     fn what_is_required() {

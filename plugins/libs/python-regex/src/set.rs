@@ -1,10 +1,11 @@
-//! Sets of characters: `[…]`, the categories `\d`, `\s`, `\w`, and word boundaries, which rest on
-//! them.
+//! Sets of characters: `[…]`.
 
 use crate::PatternError;
-use crate::escape::Escaped;
+use crate::category::Category;
+use crate::escape::Escape;
 use crate::parser::{Alphabet, Flags, Parser};
-use crate::piece::{Piece, Width};
+use crate::piece::Piece;
+use crate::width::Width;
 use std::fmt::Write;
 
 /// The characters that Python takes for one another without case, and the engine does not.
@@ -23,83 +24,6 @@ pub(crate) fn push_literal(text: &mut String, character: char) {
         // Writing to a String cannot fail.
         let _ = write!(text, r"\x{:02X}", u32::from(character));
     }
-}
-
-/// `\d`, `\s`, `\w` and what they leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Category {
-    kind: Kind,
-    negated: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Digit,
-    Space,
-    Word,
-}
-
-impl Category {
-    /// The category that the letter of an escape names.
-    pub(crate) fn of(letter: char) -> Option<Category> {
-        let kind = match letter.to_ascii_lowercase() {
-            'd' => Kind::Digit,
-            's' => Kind::Space,
-            'w' => Kind::Word,
-            _ => return None,
-        };
-        Some(Category { kind, negated: letter.is_ascii_uppercase() })
-    }
-
-    /// The category on its own.
-    pub(crate) fn as_set(self, alphabet: Alphabet, flags: Flags) -> String {
-        let negation = if self.negated { "^" } else { "" };
-        without_folding(format!("[{negation}{}]", self.kind.members(alphabet, flags)), flags)
-    }
-
-    /// The category inside a set.
-    fn as_members(self, alphabet: Alphabet, flags: Flags) -> String {
-        let members = self.kind.members(alphabet, flags);
-        if self.negated { format!("[^{members}]") } else { members.to_owned() }
-    }
-}
-
-impl Kind {
-    fn members(self, alphabet: Alphabet, flags: Flags) -> &'static str {
-        match (self, alphabet) {
-            (Kind::Space, _) if flags.ascii => r"\x09-\x0D\x20",
-            (Kind::Space, Alphabet::Ascii) => r"\x09-\x0D\x1C-\x20",
-            (Kind::Space, Alphabet::Unicode) => r"\s\x1C-\x1F",
-            (Kind::Digit, Alphabet::Unicode) if !flags.ascii => r"\d",
-            (Kind::Digit, _) => "0-9",
-            (Kind::Word, Alphabet::Unicode) if !flags.ascii => r"\p{L}\p{N}_",
-            (Kind::Word, _) => "0-9A-Za-z_",
-        }
-    }
-}
-
-/// Keeps the engine from folding the case of a large set, which is slow, or of an ASCII set, which
-/// would let characters outside ASCII in.
-fn without_folding(text: String, flags: Flags) -> String {
-    if flags.folds() { format!("(?-i:{text})") } else { text }
-}
-
-/// `\b`: between a word character and none, or the ends of the text.
-pub(crate) fn word_boundary(alphabet: Alphabet, flags: Flags) -> String {
-    if alphabet == Alphabet::Ascii {
-        return r"\b".to_owned();
-    }
-    let word = Kind::Word.members(alphabet, flags);
-    without_folding(format!("(?:(?<=[{word}])(?![{word}])|(?<![{word}])(?=[{word}]))"), flags)
-}
-
-/// `\B`: anywhere else, except in the empty text.
-pub(crate) fn not_word_boundary(alphabet: Alphabet, flags: Flags) -> String {
-    if alphabet == Alphabet::Ascii {
-        return r"(?!\A\z)\B".to_owned();
-    }
-    let word = Kind::Word.members(alphabet, flags);
-    without_folding(format!(r"(?!\A\z)(?:(?<=[{word}])(?=[{word}])|(?<![{word}])(?![{word}]))"), flags)
 }
 
 /// Reads a set of which the opening bracket, at `start`, is read already.
@@ -150,8 +74,8 @@ fn read_item(parser: &mut Parser, next: char, start: usize) -> Result<Item, Patt
         return Ok(Item::Literal(next));
     }
     match parser.read_escape(start, true)? {
-        Escaped::Literal(character) => Ok(Item::Literal(character)),
-        Escaped::Category(category) => Ok(Item::Category(category)),
+        Escape::Literal(character) => Ok(Item::Literal(character)),
+        Escape::Category(category) => Ok(Item::Category(category)),
         // `read_escape` gives nothing else inside a set.
         _ => Err(PatternError::at("bad escape in a character set", start)),
     }

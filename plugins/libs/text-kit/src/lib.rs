@@ -6,15 +6,15 @@
 //! the spelling of numbers follow Python to the letter. Everything here is a pure function.
 
 pub mod answer;
-pub mod boxes;
 pub mod decimal;
 pub mod json;
 pub mod json_text;
+pub mod latex_boxed;
 pub mod number;
 mod number_chinese;
 mod number_digits;
-mod number_dress;
 mod number_fraction;
+mod number_markup;
 mod number_power;
 mod number_scale;
 pub mod number_search;
@@ -25,6 +25,7 @@ pub mod text;
 pub mod thoughts;
 pub mod unit;
 mod unit_search;
+mod unit_spelling;
 mod unit_table;
 pub mod value;
 

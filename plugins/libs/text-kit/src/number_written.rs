@@ -4,12 +4,13 @@
 use crate::number::ascii_digit;
 use crate::number_chinese as chinese;
 use crate::number_digits::{plain, split};
-use crate::number_dress::{undressed, unwrapped_unit};
 use crate::number_fraction::{latex, ratio, slashed, vulgar};
+use crate::number_markup::{undressed, unwrapped_unit};
 use crate::number_power::{exponent, leading_digits, power, raised};
 use crate::number_scale::{Place, Scale, read_scale};
 use crate::text::{fold, strip};
-use crate::unit::{SIGNS, Unit};
+use crate::unit::Unit;
+use crate::unit_spelling::SIGNS;
 
 /// The longest text that is read as a number, in bytes.
 const MAX_NUMBER_BYTES: usize = 256;

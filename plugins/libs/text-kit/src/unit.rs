@@ -1,11 +1,8 @@
 //! Units of measurement: which of them measure the same, and how they convert.
 
 use crate::number_scale::{Place, read_scale};
+use crate::unit_spelling::{is_spelled, singular};
 use crate::unit_table::{KINDS, KnownUnit};
-
-/// Signs of currencies that stand before a number, longer ones first.
-pub(crate) const SIGNS: &[&str] =
-    &["US$", "USD", "EUR", "GBP", "CNY", "RMB", "JPY", "INR", "人民币", "$", "€", "£", "¥", "₹"];
 
 /// A unit as it was written, and what it measures, where that is known.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,19 +108,9 @@ fn rescaled(value: f64, from: f64, to: f64) -> f64 {
     }
 }
 
-/// The spellings of the units that convert, each with the rule of [`is_spelled`].
-pub(crate) fn spellings() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().flat_map(|kind| kind.units.iter().flat_map(|unit| unit.names.iter().copied()))
-}
-
 /// Each kind of units that convert into each other, with their spellings, the first of which is the usual one.
 pub fn known_units() -> impl Iterator<Item = (&'static str, Vec<&'static [&'static str]>)> {
     KINDS.iter().map(|kind| (kind.name, kind.units.iter().map(|unit| unit.names).collect()))
-}
-
-/// Whether a text, in `singular` once more as [`singular`] gives it, is a spelling of the table.
-pub(crate) fn is_spelled(name: &str, text: &str, singular: &str) -> bool {
-    name == text || (name.len() >= 3 && name == singular)
 }
 
 fn find(text: &str) -> Option<(&'static str, &'static KnownUnit)> {
@@ -139,18 +126,10 @@ fn find(text: &str) -> Option<(&'static str, &'static KnownUnit)> {
     })
 }
 
-/// In lower case, without the ending of an English plural.
-pub(crate) fn singular(text: &str) -> String {
-    let mut lower = text.to_lowercase();
-    if lower.len() > 3 && lower.ends_with('s') && !lower.ends_with("ss") {
-        lower.pop();
-    }
-    lower
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unit_spelling::spellings;
 
     #[test]
     fn conversions() {

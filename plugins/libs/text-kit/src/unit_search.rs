@@ -1,7 +1,7 @@
 //! Units that stand beside a number in running text.
 
 use crate::text::is_space;
-use crate::unit::{SIGNS, is_spelled, singular, spellings};
+use crate::unit_spelling::{SIGNS, is_spelled, singular, spellings};
 use std::sync::OnceLock;
 
 /// Signs of currencies beside those of [`SIGNS`]; the first two are fullwidth forms.

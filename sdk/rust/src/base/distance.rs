@@ -51,14 +51,14 @@ const STRATEGIES: [(&str, Strategy); 3] =
 
 #[derive(Deserialize)]
 #[serde(default)]
-struct Params {
+struct DistanceParams {
     normalize: String,
     case_sensitive: bool,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params { normalize: "anls".to_owned(), case_sensitive: false }
+impl Default for DistanceParams {
+    fn default() -> DistanceParams {
+        DistanceParams { normalize: "anls".to_owned(), case_sensitive: false }
     }
 }
 
@@ -101,7 +101,7 @@ impl<D: Distance> Metric for SequenceDistance<D> {
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
-        let Params { normalize, case_sensitive } = from_params(params.clone())?;
+        let DistanceParams { normalize, case_sensitive } = from_params(params.clone())?;
         let strategy = one_of("normalize", &normalize, &STRATEGIES)?;
         Ok(SequenceDistance { distance: from_params(params)?, strategy, case_sensitive })
     }

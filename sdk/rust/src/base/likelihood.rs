@@ -48,7 +48,7 @@ impl Figure {
 }
 
 #[derive(Deserialize)]
-struct Params {
+struct LikelihoodParams {
     #[serde(default = "nll")]
     metric_type: String,
 }
@@ -58,7 +58,7 @@ fn nll() -> String {
 }
 
 /// What is known of the answer.
-struct Known {
+struct AnswerLoss {
     nll: f64,
     source: &'static str,
     tokens: Option<f64>,
@@ -75,10 +75,10 @@ struct Rolling {
 }
 
 impl Rolling {
-    fn known(self) -> Option<Known> {
+    fn known(self) -> Option<AnswerLoss> {
         let Rolling { loglikelihood, token_count, byte_count } = self;
         let nll = -loglikelihood / token_count;
-        (token_count > 0.0).then_some(Known {
+        (token_count > 0.0).then_some(AnswerLoss {
             nll,
             source: "rolling",
             tokens: Some(token_count),
@@ -87,15 +87,15 @@ impl Rolling {
     }
 }
 
-impl Known {
-    fn read(inputs: Inputs<'_>) -> Option<Known> {
+impl AnswerLoss {
+    fn read(inputs: Inputs<'_>) -> Option<AnswerLoss> {
         let loss = match inputs.value(LOSS) {
             Value::Boolean(loss) => Some(f64::from(u8::from(*loss))),
             _ => inputs.number(LOSS),
         };
         if let Some(nll) = loss {
             let tokens = inputs.number(TOKEN_COUNT).filter(|tokens| *tokens > 0.0);
-            return Some(Known { nll, source: "loss", tokens, bytes: None });
+            return Some(AnswerLoss { nll, source: "loss", tokens, bytes: None });
         }
         let logprobs = inputs.json(LOGPROBS);
         if logprobs.get("loglikelihood").is_some() {
@@ -104,7 +104,7 @@ impl Known {
         let logprobs = flatten_numbers(&logprobs);
         let tokens = logprobs.len() as f64;
         let mean = logprobs.iter().sum::<f64>() / tokens;
-        (!logprobs.is_empty()).then_some(Known {
+        (!logprobs.is_empty()).then_some(AnswerLoss {
             nll: -mean,
             source: "token_logprobs",
             tokens: Some(tokens),
@@ -148,13 +148,13 @@ impl<D: Describe> Metric for Likelihood<D> {
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
-        let Params { metric_type } = from_params(params)?;
+        let LikelihoodParams { metric_type } = from_params(params)?;
         let figure = one_of("metric_type", &metric_type, &Figure::ALL)?;
         Ok(Likelihood { figure, describe: PhantomData })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let Some(known) = Known::read(inputs) else {
+        let Some(known) = AnswerLoss::read(inputs) else {
             return Ok(ScoreCard::none("there is neither a loss nor a log-probability"));
         };
         let bytes = inputs.number(BYTE_COUNT).filter(|bytes| *bytes > 0.0).or(known.bytes);

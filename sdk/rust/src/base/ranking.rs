@@ -47,16 +47,16 @@ const TARGETS: usize = 1;
 
 #[derive(Deserialize)]
 #[serde(default)]
-struct Params {
+struct RankingParams {
     metric_type: String,
     k: u64,
     candidate_field: Option<String>,
     candidate_key: Option<String>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params { metric_type: "mrr".to_owned(), k: 3, candidate_field: None, candidate_key: None }
+impl Default for RankingParams {
+    fn default() -> RankingParams {
+        RankingParams { metric_type: "mrr".to_owned(), k: 3, candidate_field: None, candidate_key: None }
     }
 }
 
@@ -94,7 +94,7 @@ impl<D: Describe> Metric for Ranking<D> {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let Params { metric_type, k, candidate_field, candidate_key } = from_params(params)?;
+        let RankingParams { metric_type, k, candidate_field, candidate_key } = from_params(params)?;
         let words = [("mrr", false), ("hit_at_k", true), ("hit@k", true)];
         let is_hit_at_k = one_of("metric_type", &metric_type, &words)?;
         Ok(Ranking {

@@ -35,12 +35,12 @@ pub trait ScoreText: DeserializeOwned {
 /// gets `best_score` and `best_reference`, the first of the best.
 pub struct MultiReference<S> {
     score: S,
-    params: Params,
+    params: ReferencesParams,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Params {
+struct ReferencesParams {
     separator: Option<String>,
     case_sensitive: bool,
 }

@@ -105,7 +105,7 @@ fn names_and_limits() {
 /// As one call, without keeping the state after each row.
 fn figures_of(rows: Vec<Row>) -> Result<Vec<Figure>, PluginError> {
     let aggregator = Confusion::prepare(json!({}))?;
-    let mut state = State::default();
+    let mut state = ConfusionState::default();
     rows.into_iter().try_for_each(|row| aggregator.add(&mut state, row))?;
     aggregator.finish(state)
 }

@@ -3,17 +3,18 @@
 //!
 //! **It gives byte for byte the Sample of [`super::convert`], or none**; where anything is in doubt, none.
 
-use super::{Params, TEXT};
+use super::{DefaultParams, TEXT};
 use crate::media::kind_of;
 use crate::sample::{Origin, SCHEMA_VERSION, is_of_sample};
 use crate::slots::Slots;
 use crate::task_type::known;
 use answers::ResolvedAnswer;
+use field::{Field, Row};
 use options::Options;
-use row::{Field, Row};
 use text::{Text, known_member, member, write_text, write_text_parts};
 
 mod answers;
+mod field;
 mod metadata;
 mod nested;
 mod options;
@@ -28,7 +29,7 @@ const MADE_BYTES: usize = 256;
 type Fields<'row> = Slots<Text<'row>, &'row Field<'row>>;
 
 /// The Sample of a row as JSON text; none where only the ordinary way knows it.
-pub(super) fn sample(text: &str, params: &Params, cache_suffix: Option<&str>) -> Option<String> {
+pub(super) fn sample(text: &str, params: &DefaultParams, cache_suffix: Option<&str>) -> Option<String> {
     if params.question_field.is_some() || params.answer_field.is_some() {
         return None;
     }
@@ -116,7 +117,12 @@ fn write_task_type(json: &mut String, fields: &mut Fields<'_>) {
 }
 
 /// Writes the messages of a row as they are, or a message with its question.
-fn write_messages(json: &mut String, fields: &mut Fields<'_>, params: &Params, origin: Origin) -> Option<()> {
+fn write_messages(
+    json: &mut String,
+    fields: &mut Fields<'_>,
+    params: &DefaultParams,
+    origin: Origin,
+) -> Option<()> {
     let system_prompt = params.system_prompt.as_deref().filter(|text| !text.is_empty());
     let instruction = params.instruction.as_deref().filter(|text| !text.is_empty());
     if let Some(messages) = fields.messages {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::trial::convert;
+use crate::test_support::convert;
 use gage_sdk::serde_json;
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::trial::convert;
+use crate::test_support::convert;
 
 fn row(question: &str, options: Value, answer: Value) -> Value {
     json!({

@@ -1,6 +1,6 @@
 //! Turns rows with a question and an answer into Samples.
 
-use gage_sdk::preprocessor::{Converted, Preprocessor, Row};
+use gage_sdk::preprocessor::{RowOutcome, Preprocessor, Row};
 use gage_sdk::serde_json::Value;
 use gage_sdk::text::text_of;
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
@@ -37,7 +37,7 @@ impl Preprocessor for QuestionAnswer {
         from_params(params)
     }
 
-    fn convert(&self, row: Row) -> Result<Converted, PluginError> {
+    fn convert(&self, row: Row) -> Result<RowOutcome, PluginError> {
         let field = |name: &str| match row.body.get(name) {
             Some(value) => Ok(text_of(value)),
             None => {
@@ -46,11 +46,11 @@ impl Preprocessor for QuestionAnswer {
         };
         let question = field(&self.question_field)?;
         if question.trim().is_empty() {
-            return Ok(Converted::Skip("the question is empty".to_owned()));
+            return Ok(RowOutcome::Skip("the question is empty".to_owned()));
         }
         // `references` are all right answers; the first is the Sample's label.
         let answer = field(&self.answer_field)?;
-        Ok(Converted::Sample(json!({
+        Ok(RowOutcome::Sample(json!({
             "schema_version": "v1",
             "messages": [{ "role": "user", "content": [{ "type": "text", "text": question }] }],
             "references": [{ "answer": [{ "type": "text", "text": answer }] }],
@@ -75,6 +75,6 @@ mod tests {
         let row = Row { dataset: "sums".to_owned(), index: 0, body };
         let converted = QuestionAnswer::default().convert(row).unwrap();
         let answer = |sample: Value| sample["references"][0]["answer"][0]["text"] == "2";
-        assert!(matches!(converted, Converted::Sample(sample) if answer(sample)));
+        assert!(matches!(converted, RowOutcome::Sample(sample) if answer(sample)));
     }
 }

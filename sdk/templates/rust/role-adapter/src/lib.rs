@@ -1,6 +1,6 @@
 //! Looks a document up, or asks the model of the role for one.
 
-use gage_sdk::role_adapter::{Generation, Message, Prepared, Request, RoleAdapter};
+use gage_sdk::role_adapter::{Generation, Message, Preparation, Request, RoleAdapter};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
 use std::collections::BTreeMap;
@@ -29,16 +29,16 @@ impl RoleAdapter for Documents {
     }
 
     // What becomes an output here or in `parse` is what later steps and metrics read.
-    fn request(&self, payload: &Value) -> Result<Prepared, PluginError> {
+    fn request(&self, payload: &Value) -> Result<Preparation, PluginError> {
         let Some(topic) = payload["sample"]["metadata"]["topic"].as_str() else {
             let error = PluginError::missing_field("the sample has no topic");
             return Err(error.at("/sample/metadata/topic"));
         };
         Ok(match self.documents.get(topic) {
-            Some(document) => Prepared::Output(json!({ "document": document })),
+            Some(document) => Preparation::Output(json!({ "document": document })),
             None => {
                 let message = Message::user(format!("Explain in one sentence: {topic}"));
-                Prepared::Ask(Request::new(vec![message]))
+                Preparation::Ask(Request::new(vec![message]))
             }
         })
     }
@@ -59,8 +59,8 @@ mod tests {
     fn known_documents_need_no_model() {
         let adapter = Documents { documents: BTreeMap::from([("peru".to_owned(), "Lima".to_owned())]) };
         let payload = |topic: &str| json!({ "sample": { "metadata": { "topic": topic } } });
-        let found = Prepared::Output(json!({ "document": "Lima" }));
+        let found = Preparation::Output(json!({ "document": "Lima" }));
         assert_eq!(adapter.request(&payload("peru")), Ok(found));
-        assert!(matches!(adapter.request(&payload("chile")), Ok(Prepared::Ask(_))));
+        assert!(matches!(adapter.request(&payload("chile")), Ok(Preparation::Ask(_))));
     }
 }

@@ -2,7 +2,7 @@
 //! references in their standard form, there for the rest.
 
 use super::Fields;
-use super::row::Field;
+use super::field::Field;
 use super::text::{Text, known_member, write_text_parts};
 use crate::answers::{self, GivenAnswer};
 use crate::options::{self, Choice, Places};

@@ -1,8 +1,8 @@
 //! The `metadata` of a Sample: that of the row, and everything that has no place of its own.
 
 use super::answers::ResolvedAnswer;
+use super::field::Field;
 use super::options::Options;
-use super::row::Field;
 use super::text::{Text, known_member, member, write_text};
 use crate::sample::Origin;
 use gage_sdk::serde_json;

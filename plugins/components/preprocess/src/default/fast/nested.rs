@@ -1,6 +1,6 @@
 //! Nested values, written as JSON text while they are read.
 
-use super::row::Field;
+use super::field::Field;
 use super::text::{Text, write_text_parts};
 use gage_sdk::serde_json::Number;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};

@@ -1,7 +1,7 @@
 //! The options of a row, which stand in `options` or in `choices`.
 
 use super::Fields;
-use super::row::Field;
+use super::field::Field;
 use super::text::{Text, known_member, member, write_text};
 use crate::openai_choices::is_openai;
 use crate::options::{self, Choice, Labels};

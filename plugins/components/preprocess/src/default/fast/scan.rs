@@ -3,8 +3,8 @@
 //!
 //! What is given is what [`super::row`] reads through serde_json; nothing where that is in doubt.
 
+use super::field::{Field, Row, TYPICAL_FIELDS};
 use super::nested::{MAX_MEMBERS, Place, Writer};
-use super::row::{Field, Row, TYPICAL_FIELDS};
 use super::text::Text;
 use gage_sdk::serde_json;
 use serde::de::DeserializeSeed as _;

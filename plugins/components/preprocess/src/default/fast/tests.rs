@@ -3,7 +3,7 @@
 use crate::default::{DefaultRows, LegacyRows};
 use crate::roles::{Conversion, Standard};
 use gage_sdk::json;
-use gage_sdk::preprocessor::{Converted, Preprocessor, Row};
+use gage_sdk::preprocessor::{Preprocessor, Row, RowOutcome};
 use gage_sdk::serde_json::{self, Value};
 
 mod hostile;
@@ -12,8 +12,8 @@ mod properties;
 fn ordinary<C: Conversion>(params: &Value, row: &str) -> Option<String> {
     let row = Row { dataset: "d".to_owned(), index: 0, body: serde_json::from_str(row).ok()? };
     match Standard::<C>::prepare(params.clone()).ok()?.convert(row).ok()? {
-        Converted::Sample(sample) => Some(sample.to_string()),
-        Converted::Skip(_) => None,
+        RowOutcome::Sample(sample) => Some(sample.to_string()),
+        RowOutcome::Skip(_) => None,
     }
 }
 

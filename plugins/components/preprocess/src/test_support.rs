@@ -2,7 +2,7 @@
 
 use crate::roles::{Conversion, Standard};
 use gage_sdk::PluginError;
-use gage_sdk::preprocessor::{Converted, Preprocessor, Row};
+use gage_sdk::preprocessor::{Preprocessor, Row, RowOutcome};
 use gage_sdk::serde_json::Value;
 
 /// Converts a row.
@@ -10,7 +10,7 @@ pub(crate) fn convert<C: Conversion>(params: Value, body: Value) -> Result<Value
     let Value::Object(body) = body else { panic!("a row is an object") };
     let row = Row { dataset: "d".to_owned(), index: 0, body };
     match Standard::<C>::prepare(params)?.convert(row)? {
-        Converted::Sample(sample) => Ok(sample),
-        Converted::Skip(reason) => panic!("nothing is skipped: {reason}"),
+        RowOutcome::Sample(sample) => Ok(sample),
+        RowOutcome::Skip(reason) => panic!("nothing is skipped: {reason}"),
     }
 }
