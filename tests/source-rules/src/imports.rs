@@ -12,6 +12,8 @@ pub(crate) type ModulePath = Vec<String>;
 pub(crate) struct Module {
     /// The items that it defines, modules included.
     pub(crate) items: BTreeSet<String>,
+    /// The types among them: structs, enums, unions, traits and aliases.
+    pub(crate) types: BTreeSet<String>,
     /// What its `use` declarations bring in: a name, and where it comes from.
     pub(crate) imported: BTreeMap<String, ModulePath>,
     /// The modules of which it imports everything.

@@ -40,6 +40,9 @@ impl CrateModules {
         let code: Vec<&Item> = items.iter().filter(|item| !is_test_only(attributes(item))).collect();
         for item in &code {
             module.items.extend(item_name(item));
+            if is_type(item) {
+                module.types.extend(item_name(item));
+            }
         }
         for item in &code {
             match item {
@@ -102,7 +105,7 @@ impl CrateModules {
 }
 
 /// Whether an item is compiled for tests alone.
-fn is_test_only(attributes: &[Attribute]) -> bool {
+pub(crate) fn is_test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
             let condition = list.tokens.to_string();
@@ -112,7 +115,7 @@ fn is_test_only(attributes: &[Attribute]) -> bool {
     })
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,
@@ -130,6 +133,10 @@ fn attributes(item: &Item) -> &[Attribute] {
         Item::Use(item) => &item.attrs,
         _ => &[],
     }
+}
+
+fn is_type(item: &Item) -> bool {
+    matches!(item, Item::Enum(_) | Item::Struct(_) | Item::Trait(_) | Item::Type(_) | Item::Union(_))
 }
 
 fn item_name(item: &Item) -> Option<String> {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
-use gage_source_rules::{CrateModules, bad_names, cycles};
+use gage_source_rules::{CrateModules, bad_names, cycles, long_test_names, public_items, repeated_types};
 use std::fs;
 
 /// A crate in a folder, from the paths and texts of its files.
@@ -74,4 +74,52 @@ fn names_that_hide_the_thing_are_reported() {
     let bad = bad_names(&folder.path().join("a.rs")).expect("Rust");
     let names: Vec<&str> = bad.iter().filter_map(|line| line.split('`').nth(1)).collect();
     assert_eq!(names, ["MOST_ROWS", "Told", "Found", "LEAST_ROWS"]);
+}
+
+#[test]
+fn types_of_three_modules_are_repeated() {
+    let types = "pub struct State;\nfn other() {}\nenum Kind {}";
+    let files = [
+        ("lib.rs", "mod a;\nmod b;\nmod c;\n"),
+        ("a.rs", types),
+        ("b.rs", types),
+        ("c.rs", "trait State {}\nfn other() {}\n#[cfg(test)]\nmod tests { struct Kind; }"),
+    ];
+    let folder = written(&files);
+    let modules = CrateModules::read(&folder.path().join("lib.rs")).expect("Rust");
+    assert_eq!(repeated_types(&modules), [("State".to_owned(), 3)]);
+}
+
+#[test]
+fn long_names_are_those_of_tests_alone() {
+    let long = "a".repeat(61);
+    let short = "a".repeat(60);
+    let text = format!(
+        "#[test]\nfn {short}() {{}}\nfn {long}() {{}}\nproptest! {{\n  #[test]\n  fn {long}(x in 0..1) {{}}\n}}\n\
+         #[tokio::test(flavor = \"x\")]\nasync fn {long}() {{}}"
+    );
+    assert_eq!(long_test_names(&text), [long.clone(), long]);
+}
+
+#[test]
+fn public_items_have_signatures_and_no_bodies() {
+    let lib = "pub mod a;\npub use a::S;\npub const N: u8 = 1;\nconst HIDDEN: u8 = 1;\npub(crate) fn own() {}\n\
+        #[macro_export]\nmacro_rules! m { ($x:expr) => { $x }; () => {}; }\n#[cfg(test)]\npub mod tests {}\n";
+    let a = "/// Doc.\n#[derive(Clone)]\npub struct S { /// Doc.\n pub one: u8, two: u8 }\n\
+        impl S { pub fn new(one: u8) -> S { S { one, two: 0 } } fn own(&self) {} }\nimpl Default for S { fn default() -> S { S::new(1) } }\n\
+        pub trait T { fn must(&self); fn may(&self) -> u8 { 1 } }\n";
+    let folder = written(&[("lib.rs", lib), ("a.rs", a)]);
+    let items = public_items(&folder.path().join("lib.rs")).expect("Rust");
+    let expected = [
+        "crate: macro m!($x: expr)",
+        "crate: macro m!()",
+        "crate: pub const N: u8",
+        "crate: pub mod a",
+        "crate: pub use a::S;",
+        "crate::a: #[derive(Clone)] pub struct S { pub one: u8 }",
+        "crate::a: impl Default for S",
+        "crate::a: impl S: pub fn new(one: u8) -> S",
+        "crate::a: pub trait T { fn must(&self); fn may(&self) -> u8 { } }",
+    ];
+    assert_eq!(items, expected);
 }
