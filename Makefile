@@ -21,7 +21,8 @@ test: setup ## Run all tests (installs Chromium for those of reports, where it c
 	@tools/chromium.sh
 	tools/test.sh
 
-lint: setup ## Check the format, and every warning of the compiler and of clippy
+lint: setup ## Check the format, the spelling, the dependencies, and every warning of the compiler and of clippy
+	tools/lint-dependencies.sh
 	cargo fmt --all --check
 	cargo fmt --manifest-path plugins/Cargo.toml --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
