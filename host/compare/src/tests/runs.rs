@@ -3,7 +3,7 @@
 use super::super::{CompareOptions, Comparison, compare};
 use gage_config::GateSpec;
 use gage_figures::RecordedRun;
-use gage_figures::test_records::{description, sample};
+use gage_figures::test_records::{self, sample};
 use gage_figures::{
     Completeness, Phases, TaskCompleteness, TaskDescription, no_custom_aggregators, write_reports,
 };
@@ -24,18 +24,9 @@ pub(super) struct Run {
 /// A task with the metric `m`.
 pub(super) fn task(task_id: &str) -> TaskDescription {
     TaskDescription {
-        task_id: task_id.to_owned(),
         dataset_id: "rows".to_owned(),
-        metrics: vec![description("m")],
         timing_metrics: Vec::new(),
-        slices: Vec::new(),
-        cluster_by: None,
-        repeat: 1,
-        prompts: Vec::new(),
-        prompt_version: String::new(),
-        metric_paths: Vec::new(),
-        judges: Vec::new(),
-        sampling_params: gage_core::Object::new(),
+        ..test_records::task(task_id)
     }
 }
 
