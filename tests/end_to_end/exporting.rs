@@ -91,7 +91,7 @@ fn what_cannot_be_exported_is_refused_with_the_way_out() {
     };
     let status = manifest.lines().find(|line| line.contains("\"status\"")).expect("a status");
     as_manifest("stopped", status, "  \"status\": \"interrupted\",");
-    as_manifest("newer", "\"format_version\": 2", "\"format_version\": 99");
+    as_manifest("newer", "\"format_version\": 1", "\"format_version\": 99");
     workspace.write("runs/killed/manifest.json", manifest.replace(status, "  \"status\": \"running\","));
     workspace.write("file", "");
     for (arguments, parts) in [

@@ -140,20 +140,21 @@ fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
     }
 }
 
-/// The manifest of a run that was begun as another was, and has not ended: like those of older programs, without a digest, and
-/// without a word of how much its journal holds.
+/// The manifest of a run that was begun as another was, and has not ended. Also writes the number of lines that its journal
+/// holds at least, which is 0.
 pub(crate) fn begun_like(workspace: &Workspace, whole: &str, run_id: &str) -> String {
     let mut manifest = workspace.json(whole, "manifest.json");
     manifest["run_id"] = run_id.into();
     manifest["status"] = "running".into();
-    manifest["format_version"] = 1.into();
     let keys = manifest.as_object_mut().expect("a manifest");
-    keys.retain(|key, _| !["digest", "files", "finished_at", "journal_version"].contains(&key.as_str()));
-    manifest.to_string()
+    keys.retain(|key, _| !["files", "finished_at"].contains(&key.as_str()));
+    let recorded = record_of(run_id, &format!(r#"{{"lines":{:>20}}}"#, 0));
+    workspace.write(&format!("runs/{run_id}/journal/recorded"), recorded);
+    crate::verifying::sealed(manifest)
 }
 
 pub(crate) fn header_of(run_id: &str) -> Vec<u8> {
-    line_of(&format!(r#"{{"format":"gage-journal","format_version":5,"run_id":"{run_id}"}}"#))
+    line_of(&format!(r#"{{"format":"gage-journal","format_version":1,"run_id":"{run_id}"}}"#))
 }
 
 /// A record, as a run of this name writes it.

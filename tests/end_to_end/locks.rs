@@ -321,3 +321,25 @@ fn a_field_is_spelled_alike_whether_the_suite_can_be_used_or_not() {
         assert!(said.contains(r#"plugins["${config_dir}/words.wasm"].digest"#), "{said}");
     }
 }
+
+/// `--resume` and `--locked` accept the same changes.
+#[test]
+fn a_run_is_resumed_with_all_that_a_lock_accepts() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    workspace.run(&["lock", SUITE]).expect_code(0);
+    workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(0);
+    let samples = workspace.read("runs/r/samples.jsonl");
+    let backend = |entry: &str| format!("backends.model.config.{entry}");
+    for accepted in [backend("timeout=7"), backend("max_concurrency=1"), "task_parallelism=2".to_owned()] {
+        workspace.run(&["run", SUITE, "--resume", "r", "--set", &accepted]).expect_code(0);
+        workspace.run(&["run", SUITE, "--locked", "--set", &accepted]).expect_code(0);
+    }
+    assert_eq!(workspace.read("runs/r/samples.jsonl"), samples);
+    let model = backend("model=other");
+    let refused = workspace.run(&["run", SUITE, "--resume", "r", "--set", &model]).expect_code(2);
+    assert!(refused.stderr.contains("config.backends[0].config.model: "), "{}", refused.stderr);
+    workspace.run(&["run", SUITE, "--locked", "--set", &model]).expect_code(3);
+    workspace.run(&["verify", "r"]).expect_code(0);
+}

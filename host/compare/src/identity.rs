@@ -7,7 +7,7 @@ use gage_config::{
 };
 use gage_core::{Object, SamplingParams};
 use gage_figures::RecordedRun;
-use gage_record::differences;
+use gage_record::{RunIdentity, differences};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -135,13 +135,13 @@ pub(super) fn compare(
 
 /// What the manifest of a run says of it.
 struct Identity<'r> {
-    manifest: &'r Value,
+    run: &'r RunIdentity,
     config: Option<&'r PipelineConfig>,
 }
 
 impl<'r> Identity<'r> {
     fn of(source: &'r RecordedRun) -> Identity<'r> {
-        Identity { manifest: &source.manifest().identity, config: source.config() }
+        Identity { run: &source.manifest().identity, config: source.config() }
     }
 
     fn part(&self, part: IdentityPart, task_id: &str) -> Value {
@@ -150,12 +150,12 @@ impl<'r> Identity<'r> {
         match part {
             IdentityPart::Datasets => self.dataset(config, &task.dataset_id),
             IdentityPart::Prompts => self.prompts(config, task),
-            IdentityPart::Plugins => self.manifest["plugins"].clone(),
+            IdentityPart::Plugins => json!(self.run.plugins),
             IdentityPart::Judges => self.judges(config, task),
             IdentityPart::Settings => {
                 let mut settings = settings(config, task);
                 if let Some(role) = config.inference_role_of(task) {
-                    settings["model"] = self.manifest["backends"][&role.backend_id]["model"].clone();
+                    settings["model"] = json!(self.model(role));
                 }
                 let withheld = self.withheld(config, task);
                 if !withheld.is_empty() {
@@ -175,10 +175,8 @@ impl<'r> Identity<'r> {
                 || place.starts_with(&own)
                 || backend.as_ref().is_some_and(|backend| place.starts_with(backend))
         };
-        let all = self.manifest[WITHHELD].as_object().into_iter().flatten();
-        all.filter(|(place, _)| is_meant(place))
-            .map(|(place, digest)| (place.clone(), digest.clone()))
-            .collect()
+        let meant = self.run.withheld.iter().filter(|(place, _)| is_meant(place));
+        meant.map(|(place, digest)| (place.clone(), digest.as_str().into())).collect()
     }
 
     fn dataset(&self, config: &PipelineConfig, dataset_id: &str) -> Value {
@@ -186,12 +184,26 @@ impl<'r> Identity<'r> {
         let entry = listed.and_then(|all| all.iter().find(|entry| entry["dataset_id"] == dataset_id));
         let mut params = entry.map_or(Value::Null, |entry| entry["params"].clone());
         remove(&mut params, &PLACE_KEYS);
-        json!({"content": self.manifest["datasets"][dataset_id], "params": params})
+        json!({"content": self.run.datasets.get(dataset_id), "params": params})
+    }
+
+    fn prompt_digest(&self, role: &RoleAdapterSpec) -> Value {
+        json!(self.run.prompts.get(&role.adapter_id).map(|prompt| &prompt.digest))
+    }
+
+    /// The name of the model that a role asks.
+    fn model(&self, role: &RoleAdapterSpec) -> Option<&str> {
+        self.run.backends.get(&role.backend_id).map(|backend| backend.model.as_str())
+    }
+
+    /// What the backend of a role reports under a key.
+    fn detail(&self, role: &RoleAdapterSpec, key: &str) -> Option<&Value> {
+        self.run.backends.get(&role.backend_id)?.details.get(key)
     }
 
     /// The prompt of the model under test, and those of the roles that find something for it to read.
     fn prompts(&self, config: &PipelineConfig, task: &TaskSpec) -> Value {
-        let digest = |role: &RoleAdapterSpec| self.manifest["prompts"][&role.adapter_id]["digest"].clone();
+        let digest = |role: &RoleAdapterSpec| self.prompt_digest(role);
         let steps = &task.steps;
         let support = steps.support.iter().filter_map(|step| config.support_role_of(step));
         let tools = steps.inference.tools.iter().filter_map(|tools| config.tool_role_of(tools));
@@ -209,22 +221,20 @@ impl<'r> Identity<'r> {
         let judges = task.steps.judge.iter().flat_map(|step| &step.judges);
         let described = judges.filter_map(|judge| {
             let role = config.judge_role_of(judge)?;
-            let backend = &self.manifest["backends"][&role.backend_id];
-            let prompt = &self.manifest["prompts"][&role.adapter_id]["digest"];
+            let prompt = self.prompt_digest(role);
             let name = judge.judge_id.clone().unwrap_or_else(|| role.adapter_id.clone());
             Some((
                 name,
                 json!({
-                    "model": backend["model"], "digest": backend["details"]["digest"], "prompt": prompt,
+                    "model": self.model(role), "digest": self.detail(role, "digest"), "prompt": prompt,
                     "asked": asked(config, role, SamplingParams::default()),
                 }),
             ))
         });
         let mut described: Object = described.collect();
         if let Some(role) = task.steps.embed.as_ref().and_then(|step| config.embed_role_of(step)) {
-            let backend = &self.manifest["backends"][&role.backend_id];
             let model = json!({
-                "model": backend["model"], "digest": backend["details"]["file_digest"],
+                "model": self.model(role), "digest": self.detail(role, "file_digest"),
                 "asked": asked(config, role, SamplingParams::default()),
             });
             described.insert(format!("embed {}", role.adapter_id), model);

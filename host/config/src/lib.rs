@@ -60,7 +60,7 @@ pub use pipeline::{
 };
 pub use problems::{Problem, Problems, Severity};
 pub use recorded_config::{MissingVariable, RecordedConfig, load_recorded, load_recorded_to_score};
-pub use redacted::{ENTRY_IDS, RedactedValue, is_unset, withheld_json, withheld_of_scoring};
+pub use redacted::{RedactedValue, is_unset, withheld_digests, withheld_of_scoring};
 pub use secrets::{
     SecretContext, granted_names, is_secret_key, is_secret_name, keep_addresses, public_text,
     without_secret_defaults, without_users,

@@ -9,6 +9,7 @@ use crate::problems::Problems;
 use crate::redacted::{digest_of, is_of_scoring, joined, name_of};
 use gage_core::SECRET_MARK;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A value that a run has not recorded, that answers are scored by, and that is not to be had again.
@@ -61,7 +62,7 @@ pub struct RecordedConfig {
 pub fn load_recorded_to_score(
     name: &str,
     document: &Value,
-    withheld: Option<&Value>,
+    withheld: &BTreeMap<String, String>,
     overrides: &[String],
     environment: &Environment<'_>,
 ) -> RecordedConfig {
@@ -76,7 +77,7 @@ pub fn load_recorded_to_score(
         overrides::apply(&mut root, text, environment, &mut problems);
     }
     let mut missing = Vec::new();
-    let found = FoundVariable { document, withheld: withheld.unwrap_or(&Value::Null), environment };
+    let found = FoundVariable { document, withheld, environment };
     found.restore(&mut root, &mut Vec::new(), &mut missing);
     let config = load_document(root, &[], environment, false, &mut problems);
     RecordedConfig { config, problems, missing }
@@ -86,7 +87,7 @@ pub fn load_recorded_to_score(
 pub fn load_recorded(document: &Value) -> Option<PipelineConfig> {
     let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
     let RecordedConfig { config, problems, .. } =
-        load_recorded_to_score("the suite of the run", document, None, &[], &environment);
+        load_recorded_to_score("the suite of the run", document, &BTreeMap::new(), &[], &environment);
     config.filter(|_| document.is_object() && !problems.has_errors())
 }
 
@@ -112,7 +113,7 @@ fn keep_references(node: &mut Node) {
 
 struct FoundVariable<'r> {
     document: &'r Value,
-    withheld: &'r Value,
+    withheld: &'r BTreeMap<String, String>,
     environment: &'r Environment<'r>,
 }
 
@@ -120,7 +121,7 @@ impl FoundVariable<'_> {
     fn restore(&self, node: &mut Node, path: &mut Vec<String>, missing: &mut Vec<MissingVariable>) {
         let place = joined(path);
         let is_lost = node.as_text().is_some_and(|text| text.contains("${") || text.contains(SECRET_MARK));
-        if let Some(digest) = self.withheld.get(&place).and_then(Value::as_str).filter(|_| is_lost)
+        if let Some(digest) = self.withheld.get(&place).filter(|_| is_lost)
             && is_of_scoring(path, |step| self.kind_of(step))
         {
             match self.value_of(node, &place, digest) {
@@ -210,7 +211,7 @@ fn references(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::pipeline::load;
-    use crate::redacted::withheld_json;
+    use crate::redacted::withheld_digests;
 
     const SUITE: &str = r#"
 api_version: gage/v1alpha1
@@ -234,23 +235,20 @@ custom: {steps: [{step: inference}, {step: auto_eval}]}
         let (config, problems) = load("x", SUITE, &[], &environment(&set));
         assert!(!problems.has_errors(), "{}", problems.render(false));
         let config = config.unwrap();
-        let withheld = withheld_json(&config.withheld);
+        let withheld = withheld_digests(&config.withheld);
         assert_eq!(config.document["metrics"][0]["regex_match"]["pattern"], "a ${STYLE_KEY}");
-        let places: Vec<&String> = withheld.as_object().unwrap().keys().collect();
+        let places: Vec<&String> = withheld.keys().collect();
         assert_eq!(places, ["backends.m.config.extra_body.token", "metrics[0].regex_match.pattern"]);
 
         let again = |value: Option<&str>, document: &Value| {
             let variable = |_: &str| value.map(str::to_owned);
-            load_recorded_to_score("x", document, Some(&withheld), &[], &environment(&variable))
+            load_recorded_to_score("x", document, &withheld, &[], &environment(&variable))
         };
         let found = again(Some("short"), &config.document);
         assert_eq!(found.missing, []);
         let read = found.config.unwrap();
         assert_eq!(read.metrics[0].params.to_json()["pattern"], "a short");
-        assert_eq!(
-            (&read.document, withheld_json(&read.withheld).as_object().unwrap().len()),
-            (&config.document, 1)
-        );
+        assert_eq!((&read.document, withheld_digests(&read.withheld).len()), (&config.document, 1));
         for (value, is_other, part) in [(None, false, "is not set"), (Some("long"), true, "something else")] {
             let found = again(value, &config.document);
             let [missing] = found.missing.as_slice() else { panic!("{:?}", found.missing) };

@@ -2,22 +2,13 @@
 //! another value is seen all the same.
 
 use crate::secrets::without_users;
-use gage_core::{Digest, Object, SECRET_MARK};
+use gage_core::{Digest, ENTRY_IDS, SECRET_MARK};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Begins the digest of a value of which a part is only the mark of a secret, as where a recording is played back without
 /// its variables.
 const UNSET: &str = "not set, ";
-
-/// The sections whose entries have names, with the key that holds it.
-pub const ENTRY_IDS: [(&str, &str); 6] = [
-    ("datasets", "dataset_id"),
-    ("backends", "backend_id"),
-    ("role_adapters", "adapter_id"),
-    ("prompts", "prompt_id"),
-    ("tasks", "task_id"),
-    ("plugins", "id"),
-];
 
 /// Sections that change no figure: what is for people, and what a run may take.
 const FREE: [&str; 5] = ["metadata", "budget", "cache", "pricing", "task_parallelism"];
@@ -53,9 +44,9 @@ impl RedactedValue {
     }
 }
 
-/// Values that are not written down, by their places, as manifests hold them.
-pub fn withheld_json(withheld: &[RedactedValue]) -> Value {
-    Value::Object(withheld.iter().map(|one| (one.place(), one.digest.as_str().into())).collect())
+/// The digests of values that are not written down, by their places, as identities hold them.
+pub fn withheld_digests(withheld: &[RedactedValue]) -> BTreeMap<String, String> {
+    withheld.iter().map(|one| (one.place(), one.digest.clone())).collect()
 }
 
 /// Whether a digest is that of a value of which a part was not set.
@@ -176,16 +167,16 @@ pub(crate) fn is_of_scoring(path: &[String], step: impl Fn(&[String]) -> Option<
 
 /// What is not written down of a suite that scores answers anew: its own values where it scores, and those of the run that
 /// gave the answers.
-pub fn withheld_of_scoring(of_run: Option<&Value>, config: &[RedactedValue]) -> Value {
+pub fn withheld_of_scoring(
+    of_run: &BTreeMap<String, String>,
+    config: &[RedactedValue],
+) -> BTreeMap<String, String> {
     let is_of_answers =
         |place: &str| !SCORING.iter().any(|section| place.split(['.', '[']).next() == Some(section));
-    let before = of_run.and_then(Value::as_object).into_iter().flatten();
-    let before = before.filter(|(place, _)| is_of_answers(place));
-    let mut all: Object = before.map(|(place, digest)| (place.clone(), digest.clone())).collect();
-    for one in config.iter().filter(|one| !is_of_answers(&one.place())) {
-        all.insert(one.place(), one.digest.as_str().into());
-    }
-    Value::Object(all)
+    let before = of_run.iter().filter(|(place, _)| is_of_answers(place));
+    let before = before.map(|(place, digest)| (place.clone(), digest.clone()));
+    let own = config.iter().filter(|one| !is_of_answers(&one.place()));
+    before.chain(own.map(|one| (one.place(), one.digest.clone()))).collect()
 }
 
 #[cfg(test)]
@@ -270,14 +261,15 @@ mod tests {
         ] {
             assert_eq!(is_of_scoring(&path(place), step), is_of, "{place}");
         }
-        let of_run = json!({"backends.m.a": "1", "metrics[0].x": "2", "metrics[0].gone": "3"});
+        let map = |entries: &[(&str, &str)]| {
+            let owned = entries.iter().map(|(place, digest)| ((*place).to_owned(), (*digest).to_owned()));
+            owned.collect::<BTreeMap<String, String>>()
+        };
+        let of_run = map(&[("backends.m.a", "1"), ("metrics[0].x", "2"), ("metrics[0].gone", "3")]);
         let own = [
             RedactedValue { path: path("metrics.[0].x"), digest: "4".to_owned() },
             RedactedValue { path: path("backends.m.a"), digest: "5".to_owned() },
         ];
-        assert_eq!(
-            withheld_of_scoring(Some(&of_run), &own),
-            json!({"backends.m.a": "1", "metrics[0].x": "4"})
-        );
+        assert_eq!(withheld_of_scoring(&of_run, &own), map(&[("backends.m.a", "1"), ("metrics[0].x", "4")]));
     }
 }

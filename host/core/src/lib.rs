@@ -25,6 +25,7 @@ mod schema;
 mod score;
 mod secrets;
 mod suggest;
+mod suite_sections;
 mod threads;
 
 pub use answer::CanonicalAnswer;
@@ -53,6 +54,7 @@ pub use secrets::{
     register_public_word, register_secret,
 };
 pub use suggest::{check_name, distance, nearest};
+pub use suite_sections::ENTRY_IDS;
 pub use threads::spawn_named;
 
 /// A JSON object, in the order in which it was written.

@@ -10,7 +10,7 @@ use crate::row::DataError;
 use crate::rows::{Rows, open};
 use crate::source::{DataFile, Format, FormatOptions, LabelsFile, RowSource};
 use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec};
-use serde_json::Value;
+use gage_record::DatasetIdentity;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use url::Url;
@@ -38,7 +38,7 @@ pub struct LocatedFiles {
     pub shown: String,
     /// What a record of the run says about it: the digest (see [`LocateOptions::with_digests`]) and the size,
     /// that of each file where there are several, and the commit of a hub.
-    pub identity: Value,
+    pub identity: DatasetIdentity,
     source: RowSource,
     /// The folder that its media lie in unless the suite says otherwise, and how Samples spell it.
     folder: (PathBuf, String),
@@ -188,12 +188,13 @@ pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located
     };
     let identity = &located.identity;
     let labels = located.source.labels.as_ref().map(|labels| labels.file.shown.as_str()).unwrap_or_default();
+    let of_labels = identity.labels.map(|labels| labels.digest.to_string());
     for (key, wanted, found, shown) in [
-        ("sha256", &spec.sha256, &identity["digest"], located.shown.as_str()),
-        ("labels_sha256", &spec.labels_sha256, &identity["labels"]["digest"], labels),
+        ("sha256", &spec.sha256, identity.digest.as_deref(), located.shown.as_str()),
+        ("labels_sha256", &spec.labels_sha256, of_labels.as_deref(), labels),
     ] {
         let Some(wanted) = wanted else { continue };
-        let found = found.as_str().unwrap_or_default();
+        let found = found.unwrap_or_default();
         let found = found.strip_prefix("sha256:").unwrap_or(found).to_owned();
         if found != *wanted {
             return Err(LocateError::Digest { key, shown: shown.to_owned(), found, wanted: wanted.clone() });
@@ -312,10 +313,10 @@ fn fetch(
         fetched.files.iter().map(|file| (file.path.as_str(), file.digest, file.bytes)),
     );
     if let Some(labels) = &mut source.labels {
-        identity["labels"] = crate::digests::pin_file(&mut labels.file)?;
+        identity.labels = Some(crate::digests::pin_file(&mut labels.file)?);
     }
-    identity["hub_id"] = fetched.name.as_str().into();
-    identity["commit"] = fetched.commit.as_str().into();
+    identity.hub_id = Some(fetched.name.clone());
+    identity.commit = Some(fetched.commit.clone());
     // Media lie beside the file that names them; their place on this machine is nobody else's matter.
     let local = fetched.files.first().map(|file| file.local.as_path());
     let first = fetched.files.first().map(|file| file.path.as_str()).unwrap_or_default();

@@ -1,160 +1,161 @@
-//! What must be equal for a run to be resumed, and what a lock pins.
+//! The identity of a run: what its results are made from, which its manifest stores and a lock pins. What else is known of
+//! its backends are facts.
 
-use crate::plan::{Plan, Scoring};
+use crate::plan::{Plan, PlannedTask, Scoring};
 use crate::session::Session;
 use crate::session::datasets::Datasets;
-use gage_config::{PluginReference, withheld_json};
+use gage_config::{PluginReference, withheld_digests};
 use gage_core::Object;
 use gage_plugin::PluginIdentity;
-use serde_json::{Value, json};
+use gage_record::{
+    BackendIdentity, ComponentIdentity, DatasetIdentity, HostIdentity, PromptIdentity, RunIdentity,
+    without_limits,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// The version of what the host itself does to answers and scores: batches of scoring, resolution of fields, aggregation
-/// and intervals. It grows when the same answers would get other figures.
+/// The version of the host's own scoring: its batches, the resolution of fields, aggregation and intervals. It grows when
+/// the same answers would get other figures.
 pub const SCORING_VERSION: u32 = 2;
 
-/// The configuration, the data, the plugins and the models of a run.
-pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
-    of(plan, datasets, session)
-}
+/// What a backend reports that changes no number.
+const FACTS: [&str; 3] = ["isolation", "slots", "threads"];
 
-pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
-    let mut data = Object::new();
-    let mut prompts = Object::new();
-    let mut plugins = Object::new();
-    let mut backends = Object::new();
+/// The key of the devices and the build that a model is computed with: `CPU (its name); built for AVX2, …`.
+const KERNELS: &str = "kernels";
+
+/// The components that took part, by reference.
+pub(crate) type Components = BTreeMap<String, ComponentIdentity>;
+
+/// The configuration, the data, the plugins and the models of a run.
+pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdentity {
+    let mut identity = RunIdentity {
+        config: without_limits(plan.config.document.clone()),
+        host: host(),
+        withheld: withheld_digests(&plan.config.withheld),
+        ..RunIdentity::default()
+    };
     for task in &plan.tasks {
-        let spec = &task.dataset.spec;
-        if let Some(dataset) = datasets.get(&spec.dataset_id) {
-            let mut identity = dataset.located.identity.clone();
-            if let Some(tokenizer) = &task.dataset.tokenizer {
-                identity["chat_template"] = json!(tokenizer.digest);
-            }
-            data.insert(spec.dataset_id.clone(), identity);
+        if let Some((id, dataset)) = dataset_of(task, datasets) {
+            identity.datasets.insert(id, dataset);
         }
-        let judges = task.judges.iter().flat_map(|judges| &judges.judges);
         for (role, prompt) in task.prompts() {
-            prompts.insert(
-                role.adapter_id.clone(),
-                json!({"prompt_id": prompt.prompt_id(), "digest": prompt.digest()}),
-            );
+            let (prompt_id, digest) = (prompt.prompt_id().to_owned(), prompt.digest().to_string());
+            identity.prompts.insert(role.adapter_id.clone(), PromptIdentity { prompt_id, digest });
         }
-        for (link, preprocessor) in spec.preprocess.iter().zip(&task.dataset.chain) {
-            note(&mut plugins, &link.reference, preprocessor.identity(), &preprocessor.description().version);
-        }
-        for (hook, (_, planned)) in spec.hooks.iter().zip(&task.dataset.hooks) {
-            note(&mut plugins, &hook.reference, planned.identity(), &planned.description().version);
-        }
-        of_scoring(&mut plugins, &task.scoring);
-        for helper in task.helpers() {
-            if let (Some(reference), Some(adapter)) = (helper.reference(), &helper.adapter) {
-                note(&mut plugins, reference, adapter.identity(), &adapter.description().version);
-            }
-        }
-        for planned in judges {
-            note(
-                &mut plugins,
-                &planned.reference,
-                planned.judge.identity(),
-                &planned.judge.description().version,
-            );
-        }
+        add_task(&mut identity.plugins, task);
     }
-    // With those that only components ask.
-    for spec in plan.backends() {
-        if let Some(backend) = session.backend(&spec.backend_id) {
-            let info = backend.info();
-            backends.insert(
-                spec.backend_id.clone(),
-                json!({"type": info.kind, "model": info.model, "details": info.details}),
-            );
-        }
-    }
-    let mut backends = Value::Object(backends);
-    gage_core::redact_value(&mut backends);
-    let mut identity = json!({
-        "config": identity_of_config(plan),
-        "host": host(),
-        "datasets": data,
-        "plugins": plugins,
-        "prompts": prompts,
-        "backends": backends,
-    });
-    put_withheld(&mut identity, withheld_json(&plan.config.withheld));
+    identity.backends = backends(plan, session).map(|(id, backend, _)| (id, backend)).collect();
     identity
 }
 
-/// Puts the digests of what is not written down of the configuration, where there are any.
-pub(crate) fn put_withheld(identity: &mut Value, withheld: Value) {
-    if withheld.as_object().is_some_and(|all| !all.is_empty()) {
-        identity[WITHHELD] = withheld;
-    }
+/// What else is known of the backends of a run, by id: threads, slots, the names of processors.
+pub(crate) fn facts(plan: &Plan, session: &Session) -> BTreeMap<String, Object> {
+    let known = backends(plan, session).map(|(id, _, facts)| (id, facts));
+    known.filter(|(_, facts)| !facts.is_empty()).collect()
 }
 
-/// The key of the digests of what is not written down. Programs before it wrote none.
-pub(crate) const WITHHELD: &str = "withheld";
+fn dataset_of(task: &PlannedTask, datasets: &Datasets) -> Option<(String, DatasetIdentity)> {
+    let id = &task.dataset.spec.dataset_id;
+    let mut identity = datasets.get(id)?.located.identity.clone();
+    identity.chat_template = task.dataset.tokenizer.as_ref().map(|tokenizer| tokenizer.digest.to_string());
+    Some((id.clone(), identity))
+}
 
-/// Keys of the suite that say how much a run may take, how many tasks it runs at a time and whether a question is
-/// asked twice; what comes of a sample does not depend on them, so that a run may be resumed with others.
-const LIMITS: [&str; 4] = ["budget", "cache", "pricing", "task_parallelism"];
+/// The backends that were opened, also those that only components ask, each with its facts.
+fn backends<'p>(
+    plan: &'p Plan,
+    session: &'p Session,
+) -> impl Iterator<Item = (String, BackendIdentity, Object)> + 'p {
+    plan.backends().into_iter().filter_map(move |spec| {
+        let info = session.backend(&spec.backend_id)?.info();
+        let (details, facts) = split(info.details.clone());
+        let backend = BackendIdentity { kind: info.kind.to_owned(), model: redacted(&info.model), details };
+        Some((spec.backend_id.clone(), backend, facts))
+    })
+}
+
+/// Parts what can change a number from the facts. Of the kernels the build can, and the name of the processor cannot.
+fn split(details: Object) -> (Object, Object) {
+    let (mut identity, mut facts) = (Object::new(), Object::new());
+    for (key, mut value) in details {
+        gage_core::redact_value(&mut value);
+        match (key.as_str(), value.as_str().and_then(|text| text.split_once("; "))) {
+            (KERNELS, Some((_, build))) => {
+                identity.insert(key.clone(), build.into());
+                facts.insert(key, value);
+            }
+            (name, _) if FACTS.contains(&name) => drop(facts.insert(key, value)),
+            _ => drop(identity.insert(key, value)),
+        }
+    }
+    (identity, facts)
+}
+
+fn redacted(text: &str) -> String {
+    let mut value = Value::from(text);
+    gage_core::redact_value(&mut value);
+    value.as_str().unwrap_or_default().to_owned()
+}
 
 /// The configuration, as the identity of a run holds it.
 pub fn identity_of_config(plan: &Plan) -> Value {
     without_limits(plan.config.document.clone())
 }
 
-/// A configuration without what says how much a run may take.
-pub fn without_limits(mut document: Value) -> Value {
-    if let Value::Object(keys) = &mut document {
-        for key in LIMITS {
-            keys.shift_remove(key);
+/// The version of the host's own scoring.
+pub(crate) fn host() -> HostIdentity {
+    HostIdentity { scoring_version: SCORING_VERSION }
+}
+
+/// Adds the plugins of a task: those that prepare its samples, support its model, judge its answers and score them.
+fn add_task(plugins: &mut Components, task: &PlannedTask) {
+    let spec = &task.dataset.spec;
+    for (link, preprocessor) in spec.preprocess.iter().zip(&task.dataset.chain) {
+        add(plugins, &link.reference, preprocessor.identity(), &preprocessor.description().version);
+    }
+    for (hook, (_, planned)) in spec.hooks.iter().zip(&task.dataset.hooks) {
+        add(plugins, &hook.reference, planned.identity(), &planned.description().version);
+    }
+    add_scoring(plugins, &task.scoring);
+    for helper in task.helpers() {
+        if let (Some(reference), Some(adapter)) = (helper.reference(), &helper.adapter) {
+            add(plugins, reference, adapter.identity(), &adapter.description().version);
         }
     }
-    document
-}
-
-/// A configuration of whose `metadata` only the name is left, by which suites are told apart: the rest is for people, so that
-/// a run may be resumed with another.
-pub fn without_notes(mut document: Value) -> Value {
-    if let Value::Object(keys) = &mut document
-        && let Some(Value::Object(metadata)) = keys.get_mut("metadata")
-    {
-        metadata.retain(|key, _| key == "name");
-        if metadata.is_empty() {
-            keys.shift_remove("metadata");
-        }
+    for planned in task.judges.iter().flat_map(|judges| &judges.judges) {
+        add(plugins, &planned.reference, planned.judge.identity(), &planned.judge.description().version);
     }
-    document
 }
 
-/// What of the host itself counts.
-pub(crate) fn host() -> Value {
-    json!({"scoring_version": SCORING_VERSION})
-}
-
-/// The plugins that score the answers of a task.
-pub(crate) fn of_scoring(plugins: &mut Object, scoring: &Scoring) {
+/// Adds the plugins that score the answers of a task.
+pub(crate) fn add_scoring(plugins: &mut Components, scoring: &Scoring) {
     for planned in &scoring.extractors {
         let extractor = &planned.extractor;
-        note(plugins, &planned.reference, extractor.identity(), &extractor.description().version);
+        add(plugins, &planned.reference, extractor.identity(), &extractor.description().version);
     }
     for planned in &scoring.metrics {
         let metric = &planned.metric;
-        note(plugins, &planned.implementation, metric.identity(), &metric.description().version);
+        add(plugins, &planned.implementation, metric.identity(), &metric.description().version);
         if let Some(aggregator) = &planned.aggregator {
             let reference = PluginReference::Name(format!("aggregation {}", planned.aggregation));
-            note(plugins, &reference, aggregator.identity(), &aggregator.description().version);
+            add(plugins, &reference, aggregator.identity(), &aggregator.description().version);
         }
     }
 }
 
-fn note(plugins: &mut Object, reference: &PluginReference, identity: &PluginIdentity, version: &str) {
-    let entry = json!({
-        "component": identity.name,
-        "version": identity.version,
-        "digest": identity.digest,
-        "wit_version": identity.wit_version,
-        "scorer_version": version,
-        "limits": identity.limits,
-    });
-    plugins.insert(reference.to_string(), entry);
+fn add(plugins: &mut Components, reference: &PluginReference, identity: &PluginIdentity, version: &str) {
+    let limits = match serde_json::to_value(&identity.limits) {
+        Ok(Value::Object(limits)) => limits,
+        _ => Object::new(),
+    };
+    let component = ComponentIdentity {
+        component: identity.name.clone(),
+        version: identity.version.clone(),
+        digest: identity.digest.to_string(),
+        wit_version: identity.wit_version.clone(),
+        scorer_version: version.to_owned(),
+        limits,
+    };
+    plugins.insert(reference.to_string(), component);
 }

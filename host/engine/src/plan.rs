@@ -228,7 +228,7 @@ impl Plan {
             if let Some((asked, found)) = of_task {
                 check_answers(task, asked, found, &scoring, problems);
             }
-            let prompt_version = prompt_provenance::recorded_version(config, task, answers);
+            let prompt_version = answers.prompt_versions.get(&task.task_id).cloned().unwrap_or_default();
             Some(Scoring { prompt_version, blanks_secrets: config.shows_secrets_to_samples(), ..scoring })
         };
         let all: Vec<Option<Scoring>> = config.tasks.iter().map(scoring).collect();

@@ -189,15 +189,16 @@ mod tests {
     use crate::sample::result::SampleResult;
     use gage_data::{Rejection, RejectionStage};
     use gage_record::{
-        AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, SampleTiming, Scores, ScoresEntry,
+        AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, SampleTiming, Scores,
+        ScoresEntry,
     };
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     /// A journal in which each row has an answer, and scores that were made with so many.
     fn journal(together: &[u32]) -> (tempfile::TempDir, Arc<JournalIndex>) {
         let root = tempfile::tempdir().expect("a folder");
         let folder = RunFolder::create(root.path(), "run").expect("a run folder");
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).expect("written");
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).expect("written");
         let mut writer = JournalWriter::open(&folder).expect("opened").writer;
         for (index, together) in (0_u64..).zip(together) {
             let answer = JournalEntry::Answer(AnswerEntry {
@@ -257,7 +258,7 @@ mod tests {
     fn journal_of(samples: &[RecordedEntry]) -> (tempfile::TempDir, Arc<JournalIndex>) {
         let root = tempfile::tempdir().expect("a folder");
         let folder = RunFolder::create(root.path(), "run").expect("a run folder");
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).expect("written");
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).expect("written");
         let mut writer = JournalWriter::open(&folder).expect("opened").writer;
         for (index, recorded) in (0_u64..).zip(samples) {
             let result = SampleResult { row_digest: "00".to_owned(), ..SampleResult::for_test(index) };

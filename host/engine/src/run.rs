@@ -5,7 +5,7 @@ pub(crate) mod report;
 pub(crate) mod rescore;
 pub(crate) mod task_scheduler;
 
-use crate::identity;
+use crate::identity::{self, identity};
 use crate::limits::budget::BudgetTracker;
 use crate::limits::cancel_token::{CancelToken, StopReason};
 use crate::pipeline::record::events::Events;
@@ -14,10 +14,10 @@ use crate::plan::Plan;
 use crate::run_error::RunError;
 use context::{RunContext, RunOptions};
 use gage_record::{
-    JournalIndex, JournalWriter, Manifest, OpenedJournal, QuarantinedTail, RunFolder, RunStatus, differences,
+    JournalIndex, JournalWriter, Manifest, OpenedJournal, QuarantinedTail, RunFolder, RunIdentity, RunStatus,
 };
 use report::{RunReport, TaskReport};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use task_scheduler::TaskScheduler;
 
@@ -28,7 +28,7 @@ use task_scheduler::TaskScheduler;
 /// When the folder cannot be used, the data has changed, or the run to resume is another.
 pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let RunContext { plan, datasets, session, options, run_id, stop, .. } = *context;
-    let identity = identity::of(plan, datasets, session);
+    let identity = identity(plan, datasets, session);
     let (folder, mut manifest) = open_folder(context, identity)?;
     let was_complete = manifest.status == RunStatus::Complete;
     let OpenedJournal { mut writer, index, dropped_bytes, set_aside } = JournalWriter::open(&folder)?;
@@ -102,8 +102,8 @@ fn reason_text(reason: &StopReason) -> String {
 }
 
 /// Makes the folder of a run, or opens it as it is.
-fn open_folder(context: &RunContext<'_>, identity: Value) -> Result<(RunFolder, Manifest), RunError> {
-    let RunContext { plan, root, run_id, options, .. } = *context;
+fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFolder, Manifest), RunError> {
+    let RunContext { plan, session, root, run_id, options, .. } = *context;
     let versions = plan
         .tasks
         .iter()
@@ -113,38 +113,26 @@ fn open_folder(context: &RunContext<'_>, identity: Value) -> Result<(RunFolder, 
         let folder = RunFolder::create(root, run_id)?;
         let mut manifest = Manifest::new(run_id, options.host_version, identity);
         manifest.prompt_versions = versions;
+        manifest.facts = identity::facts(plan, session);
         manifest.write(&folder)?;
         return Ok((folder, manifest));
     }
     let folder = RunFolder::resume(root, run_id)?;
     let mut manifest = Manifest::read(folder.path())?;
-    let now = comparable(&manifest.identity, identity);
-    let [before, found] = [&manifest.identity, &now].map(|identity| {
-        let mut identity = identity.clone();
-        identity["config"] = identity::without_notes(identity["config"].take());
-        identity
-    });
-    let found = differences(&before, &found);
+    let found = manifest.identity.differences(&identity);
     if !found.is_empty() {
         return Err(RunError::Different(found));
     }
-    if manifest.identity["config"] != now["config"] {
+    if manifest.identity.config["metadata"] != identity.config["metadata"] {
         tracing::warn!(
             "`metadata` of the suite is another than when the run was begun: no figure depends on it, and the run has the new one now"
         );
-        manifest.identity["config"] = now["config"].clone();
     }
-    // One that an older program began has none.
+    // They may differ in what no number depends on, and then the run has the new one.
+    manifest.identity = identity;
+    manifest.facts = identity::facts(plan, session);
     manifest.prompt_versions = versions;
     Ok((folder, manifest))
-}
-
-/// The identity without what a program before this one did not write.
-fn comparable(before: &Value, mut now: Value) -> Value {
-    if let (None, Value::Object(now)) = (before.get(identity::WITHHELD), &mut now) {
-        now.shift_remove(identity::WITHHELD);
-    }
-    now
 }
 
 /// Refuses to go on with fewer samples than are recorded.

@@ -1,11 +1,10 @@
 //! The errors that end a run.
 
-use crate::identity;
 use crate::plan::PlannedDataset;
 use crate::session::ChangedModelFile;
 use gage_data::DataError;
 use gage_observe::ObserveError;
-use gage_record::RecordError;
+use gage_record::{RecordError, is_withheld};
 
 /// Why a run ended before its end.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +65,7 @@ impl RunError {
 
 /// What to do where a value is another that nobody may see.
 fn help_of(differences: &[String]) -> &'static str {
-    match differences.iter().any(|one| one.starts_with(identity::WITHHELD)) {
+    match differences.iter().any(|one| is_withheld(one)) {
         true => {
             "\n  (`withheld` names values that are not written down, by their digests: set their variables to what they \
              were when the run was begun)"

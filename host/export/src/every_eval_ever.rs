@@ -292,7 +292,7 @@ impl TaskRecord {
                 "source_type": "other",
                 "additional_details": details(json!({
                     "source": run.dataset_source(&task.dataset_id),
-                    "content": run.manifest().identity["datasets"][&task.dataset_id],
+                    "content": run.manifest().identity.datasets.get(&task.dataset_id),
                 })),
             },
             "evaluation_timestamp": run.began().to_string(),

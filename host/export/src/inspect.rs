@@ -133,7 +133,7 @@ fn specification(run: &ExportedRun<'_>, task: &TaskSummary, id: &str) -> Value {
             "coverage": task.samples.coverage,
             "total_is_least": task.samples.total_is_least,
             "outcomes": task.samples.outcomes,
-            "dataset": manifest.identity["datasets"][&task.dataset_id],
+            "dataset": manifest.identity.datasets.get(&task.dataset_id),
             "prompts": task.prompts,
         },
     })

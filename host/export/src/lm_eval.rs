@@ -294,7 +294,7 @@ fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_c
         "output_type": if is_choice { "multiple_choice" } else { "generate_until" },
         "repeats": run.repeat(&task.task_id),
         "should_decontaminate": false,
-        "metadata": {"version": version(run, task), "dataset": run.manifest().identity["datasets"][&task.dataset_id]},
+        "metadata": {"version": version(run, task), "dataset": run.manifest().identity.datasets.get(&task.dataset_id)},
     });
     if let Some(source) = run.dataset_source(&task.dataset_id) {
         config["dataset_path"] = source.into();

@@ -91,12 +91,13 @@ impl<'s> ExportedRun<'s> {
         let asked = || {
             let config = self.config()?;
             let role = config.inference_role_of(self.task(task_id)?)?;
-            let backend = &self.manifest().identity["backends"][&role.backend_id];
+            let identity = &self.manifest().identity;
+            let backend = identity.backends.get(&role.backend_id);
             let kind = config.backend_of(role).map(|backend| &backend.kind);
             Some(Model {
-                name: backend["model"].as_str().unwrap_or(&role.backend_id).to_owned(),
-                backend: backend["type"].as_str().unwrap_or_default().to_owned(),
-                details: backend["details"].clone(),
+                name: identity.model_of(&role.backend_id).to_owned(),
+                backend: backend.map(|backend| backend.kind.clone()).unwrap_or_default(),
+                details: backend.map_or(Value::Null, |backend| backend.details.clone().into()),
                 is_local: matches!(kind, Some(BackendKind::LlamaCpp(_))),
             })
         };

@@ -40,7 +40,11 @@ fn write_run_that_came_to(
         "custom": {"steps": [{"step": "inference"}, {"step": "auto_eval"}]},
     });
     let backends = json!({"b": {"type": "openai_http", "model": "lab/small model", "details": {}}});
-    let mut manifest = Manifest::new("run", "0.1.0", json!({"config": config, "backends": backends}));
+    let mut manifest = Manifest::new(
+        "run",
+        "0.1.0",
+        serde_json::from_value(json!({"config": config, "backends": backends})).unwrap(),
+    );
     manifest.created_at = "2026-01-31T09:05:00Z".to_owned();
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;

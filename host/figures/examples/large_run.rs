@@ -7,7 +7,9 @@ use gage_figures::{
     Aggregation, Completeness, MetricDescription, Phases, TaskDescription, no_custom_aggregators,
     write_reports,
 };
-use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming};
+use gage_record::{
+    JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus, SampleRecord, SampleTiming,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -64,7 +66,7 @@ fn words(seed: u64, count: u64) -> String {
 
 fn write(root: &Path, run_id: &str, run: u64, samples: u64) -> Result<(), Box<dyn std::error::Error>> {
     let folder = RunFolder::create(root, run_id)?;
-    let mut manifest = Manifest::new(run_id, env!("CARGO_PKG_VERSION"), json!({}));
+    let mut manifest = Manifest::new(run_id, env!("CARGO_PKG_VERSION"), RunIdentity::default());
     manifest.write(&folder)?;
     let mut journal = JournalWriter::open(&folder)?.writer;
     let tasks = [("reading", samples * 3 / 5), ("sums", samples - samples * 3 / 5)];

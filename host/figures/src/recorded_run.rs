@@ -33,7 +33,7 @@ impl RecordedRun {
             true => Some(reader.journal()?).filter(|journal| !journal.is_empty()),
             false => None,
         };
-        let config = reader.manifest().identity.get("config").and_then(load_recorded);
+        let config = load_recorded(&reader.manifest().identity.config);
         Ok(RecordedRun { folder: path.display().to_string(), reader, summary, config, journal })
     }
 
@@ -144,8 +144,7 @@ impl RecordedRun {
         if let Some(config) = &self.config {
             let roles = config.tasks.iter().filter_map(|task| config.inference_role_of(task));
             for role in roles {
-                let backend = &self.manifest().identity["backends"][&role.backend_id];
-                let model = backend["model"].as_str().unwrap_or(&role.backend_id).to_owned();
+                let model = self.manifest().identity.model_of(&role.backend_id).to_owned();
                 if !models.contains(&model) {
                     models.push(model);
                 }

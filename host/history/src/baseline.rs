@@ -6,7 +6,7 @@
 //! | 1 | first |
 
 use crate::error::list;
-use crate::history::label_of;
+use crate::run::label_of;
 use crate::{History, HistoryError, HistoryRun};
 use gage_record::rfc3339;
 use serde::{Deserialize, Serialize};

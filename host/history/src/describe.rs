@@ -1,11 +1,10 @@
 //! One run folder, as the index keeps it.
 
 use crate::HistoryFigure;
-use crate::scan::bytes_below;
 use crate::suite::SuiteOfRun;
 use gage_config::load_recorded;
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, RecordError, RunReader};
+use gage_record::{Manifest, RecordError, RunFolder, RunReader};
 use serde_json::Value;
 use std::path::Path;
 
@@ -49,7 +48,7 @@ impl RunDescription {
             total_is_least: summary["samples"]["total_is_least"].as_bool().unwrap_or(false),
             coverage: summary["samples"]["coverage"].as_f64(),
             figures: figures.collect(),
-            bytes: bytes_below(folder),
+            bytes: RunFolder::bytes_below(folder),
             edited,
             manifest,
         })
@@ -75,11 +74,10 @@ fn figure(figure: &Value) -> Option<HistoryFigure> {
 
 /// The models that the tasks ask.
 fn model_of(manifest: &Manifest) -> Option<String> {
-    let config = load_recorded(manifest.identity.get("config")?)?;
+    let config = load_recorded(&manifest.identity.config)?;
     let mut models: Vec<&str> = Vec::new();
     for role in config.tasks.iter().filter_map(|task| config.inference_role_of(task)) {
-        let model =
-            manifest.identity["backends"][&role.backend_id]["model"].as_str().unwrap_or(&role.backend_id);
+        let model = manifest.identity.model_of(&role.backend_id);
         if !models.contains(&model) {
             models.push(model);
         }

@@ -100,8 +100,7 @@ pub enum HistoryError {
 
     /// The run does not say of which suite it is.
     #[error(
-        "run '{run_id}' does not say of which suite it is: it holds no gage.lock, as a run that was killed or \
-         that an older program wrote"
+        "run '{run_id}' does not say of which suite it is: it holds no gage.lock, as a run that was killed"
     )]
     NoSuite {
         /// The run.

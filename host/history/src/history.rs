@@ -1,10 +1,11 @@
-//! The runs in a folder, and the suites that they are of.
+//! The history of a folder of runs: its index, and the runs in it.
 
+use crate::HistoryError;
 use crate::error::{hint, list};
 use crate::index::{INDEX_FILE, Index};
 use crate::refresh::{RefreshReport, count, refresh};
-use crate::scan::{bytes_below, has_runs};
-use crate::{Baseline, HistoryError};
+use crate::run::{HistoryFigure, HistoryRun};
+use crate::scan::has_runs;
 use gage_record::{MissingManifest, RecordError, RunFolder, RunStatus};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
@@ -17,95 +18,6 @@ pub struct History {
     pub(crate) index: Index,
 }
 
-/// A run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HistoryRun {
-    /// Its id.
-    pub run_id: String,
-    /// Its folder.
-    pub path: PathBuf,
-    /// The suite that it is of: the name in its `gage.lock`. A run that was killed has none.
-    pub suite: Option<String>,
-    /// The models under test, each once.
-    pub model: Option<String>,
-    /// Its state, as its manifest says.
-    pub status: RunStatus,
-    /// Whether a process writes to it now.
-    pub is_written: bool,
-    /// When it began, RFC 3339 in UTC.
-    pub created_at: String,
-    /// When it ended.
-    pub finished_at: Option<String>,
-    /// Version of the program that wrote it.
-    pub host_version: String,
-    /// Version of the manifest's format.
-    pub format_version: u32,
-    /// The run whose answers it scored again.
-    pub parent_run: Option<String>,
-    /// How many samples it was to have, where it has figures.
-    pub samples: Option<u64>,
-    /// Whether there are more than `samples`, and nobody knows how many: it was stopped before it had read them all.
-    pub total_is_least: bool,
-    /// How many of them it did not come to, since it was stopped before.
-    pub not_reached: u64,
-    /// Scored samples over all of them; at most that where `total_is_least`.
-    pub coverage: Option<f64>,
-    /// Of everything that it was made from, the model too; of its `gage.lock`.
-    pub lock_digest: Option<String>,
-    /// The same without the models that were asked: equal for runs that can be compared.
-    pub definition_digest: Option<String>,
-    /// Of its `samples.jsonl`.
-    pub samples_digest: Option<String>,
-    /// Bytes of all its files.
-    pub bytes: u64,
-    /// What of it cannot be trusted, where its manifest or its figures were edited.
-    pub edited: Option<String>,
-    /// Its figures, in the order of the suite.
-    pub figures: Vec<HistoryFigure>,
-}
-
-/// A figure of a run, as `summary.json` has it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HistoryFigure {
-    /// The task.
-    pub task_id: String,
-    /// The metric.
-    pub metric_id: String,
-    /// The value; none where nothing was scored.
-    pub value: Option<f64>,
-    /// Scored samples.
-    pub n: u64,
-    /// All samples, those too that a run which was stopped did not come to.
-    pub total: u64,
-    /// Whether there are more than `total`, and nobody knows how many.
-    pub total_is_least: bool,
-    /// Scored records over all records; at most that where `total_is_least`.
-    pub coverage: f64,
-    /// The standard error.
-    pub stderr: Option<f64>,
-    /// The lower end of the 95 % interval.
-    pub low: Option<f64>,
-    /// The upper end.
-    pub high: Option<f64>,
-    /// Whether more is better.
-    pub higher_is_better: bool,
-}
-
-/// A suite of which there are runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Suite {
-    /// Its name.
-    pub name: String,
-    /// How many runs are of it.
-    pub runs: u64,
-    /// When the first of them began.
-    pub first: String,
-    /// When the last of them began.
-    pub last: String,
-    /// The run that others are compared with, where somebody chose one.
-    pub baseline: Option<Baseline>,
-}
-
 /// The folder of a run whose manifest cannot be read, or is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnreadableRun {
@@ -113,37 +25,6 @@ pub struct UnreadableRun {
     pub path: PathBuf,
     /// Why not.
     pub reason: String,
-}
-
-impl HistoryRun {
-    /// What the run is doing, in a word: one that says that it runs and to which nobody writes was killed.
-    pub fn state(&self) -> &'static str {
-        match (self.status, self.is_written) {
-            (RunStatus::Running, false) => "killed",
-            (status, _) => status.name(),
-        }
-    }
-
-    /// Whether it came to its end, so that its figures are those of the whole suite.
-    pub fn has_ended(&self) -> bool {
-        matches!(self.status, RunStatus::Complete | RunStatus::Incomplete)
-    }
-
-    /// What it is called beside other runs: its id, or where its folder has another name, as a copy has, that name with
-    /// the id behind it.
-    pub fn label(&self) -> String {
-        label_of(self.folder_name(), &self.run_id)
-    }
-
-    /// Whether both are one run, of which one folder is a copy.
-    pub(crate) fn is_copy_of(&self, other: &HistoryRun) -> bool {
-        self.run_id == other.run_id && self.created_at == other.created_at
-    }
-
-    /// The name of its folder.
-    pub fn folder_name(&self) -> &str {
-        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
-    }
 }
 
 impl History {
@@ -246,29 +127,6 @@ impl History {
         })
     }
 
-    /// The suites of which there are runs, by name.
-    ///
-    /// # Errors
-    /// When the index fails, and when the baselines cannot be read.
-    pub fn suites(&self) -> Result<Vec<Suite>, HistoryError> {
-        let mut suites = self.index.read(|connection| {
-            let mut statement = connection.prepare(
-                "SELECT suite, count(*), min(created_at), max(created_at) FROM runs WHERE suite IS NOT NULL
-                 GROUP BY suite ORDER BY suite",
-            )?;
-            let suite = |row: &Row<'_>| {
-                let (name, runs) = (row.get(0)?, count(row.get(1)?));
-                Ok(Suite { name, runs, first: row.get(2)?, last: row.get(3)?, baseline: None })
-            };
-            statement.query_map([], suite)?.collect::<rusqlite::Result<Vec<Suite>>>()
-        })?;
-        let baselines = self.baselines()?;
-        for suite in &mut suites {
-            suite.baseline = baselines.iter().find(|baseline| baseline.suite == suite.name).cloned();
-        }
-        Ok(suites)
-    }
-
     /// The runs of a suite, the oldest first.
     ///
     /// # Errors
@@ -297,7 +155,7 @@ impl History {
         let mut runs = self.index.read(|connection| self.read_runs(connection, condition, values))?;
         for run in runs.iter_mut().filter(|run| run.status == RunStatus::Running) {
             run.is_written = RunFolder::is_being_written(&run.path);
-            run.bytes = bytes_below(&run.path);
+            run.bytes = RunFolder::bytes_below(&run.path);
         }
         Ok(runs)
     }
@@ -354,11 +212,6 @@ impl History {
         };
         connection.prepare(&sql)?.query_map(params_from_iter(values), run_in)?.collect()
     }
-}
-
-/// `nightly`, or of a folder with another name `copy (nightly)`: the name of the folder is what commands take.
-pub(crate) fn label_of(folder: &str, run_id: &str) -> String {
-    if folder == run_id { run_id.to_owned() } else { format!("{folder} ({run_id})") }
 }
 
 fn figure_in(row: &Row<'_>) -> rusqlite::Result<HistoryFigure> {

@@ -1,11 +1,4 @@
-//! The SQLite file beside the runs: opened, checked, and made anew where it cannot be used.
-//!
-//! | version | change |
-//! | --- | --- |
-//! | 1 | first |
-//! | 2 | digests of locks and definitions |
-//! | 3 | samples that a run did not come to |
-//! | 4 | whether nobody knows how many these are, and what of a run was edited |
+//! The SQLite file beside the runs. It is only a cache: one that cannot be used, or is of another version, is built again.
 
 use crate::HistoryError;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -15,8 +8,8 @@ use std::time::Duration;
 /// The name of the index in the folder of runs.
 pub const INDEX_FILE: &str = ".gage-index.sqlite";
 
-/// Version of the tables. An index of another version, older or newer, is built anew.
-pub const INDEX_VERSION: i32 = 4;
+/// The version of the tables.
+pub const INDEX_VERSION: i32 = 1;
 
 /// Tells an index from another SQLite file: the letters `gage`.
 const APPLICATION_ID: i32 = 0x6761_6765;

@@ -16,16 +16,20 @@ mod flip_rate;
 mod history;
 mod index;
 mod refresh;
+mod run;
 mod scan;
 mod suite;
+mod suite_list;
 mod trend;
 
 pub use baseline::{BASELINES_FILE, BASELINES_VERSION, Baseline, BaselineState};
 pub use error::HistoryError;
 pub use flip_rate::FlipRate;
-pub use history::{History, HistoryFigure, HistoryRun, Suite, UnreadableRun};
+pub use history::{History, UnreadableRun};
 pub use index::{INDEX_FILE, INDEX_VERSION};
 pub use refresh::RefreshReport;
+pub use run::{HistoryFigure, HistoryRun};
+pub use suite_list::Suite;
 pub use trend::{Trend, TrendPoint};
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ fn keep(changes: &Transaction<'_>, place: &RunPosition, described: &RunDescripti
             manifest.created_at,
             manifest.finished_at,
             manifest.host_version,
-            manifest.format_version,
+            manifest.format_version.number(),
             manifest.parent_run,
             described.samples.map(stored),
             described.coverage,

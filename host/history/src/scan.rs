@@ -74,15 +74,3 @@ fn inode(data: &Metadata) -> u64 {
 fn inode(_: &Metadata) -> u64 {
     0
 }
-
-/// The bytes of all files below a folder; what cannot be read counts as nothing.
-pub(crate) fn bytes_below(folder: &Path) -> u64 {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files
-        .map(|file| match file.metadata() {
-            Ok(data) if data.is_dir() => bytes_below(&file.path()),
-            Ok(data) => data.len(),
-            Err(_) => 0,
-        })
-        .sum()
-}

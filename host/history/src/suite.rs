@@ -34,7 +34,7 @@ impl SuiteOfRun {
             let parent = manifest.parent_run.as_deref().filter(|name| gage_core::check_name(name).is_ok())?;
             name_in(&lock_in(&folder.parent()?.join(parent))?)
         };
-        let own = || manifest.identity["config"]["metadata"]["name"].as_str().map(str::to_owned);
+        let own = || manifest.identity.suite_name().map(str::to_owned);
         SuiteOfRun { name: of_parent().or_else(own), ..SuiteOfRun::default() }
     }
 }

@@ -1,7 +1,7 @@
 //! Small run folders for tests.
 
 use gage_record::format::{LOCK_FILE, SAMPLES_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, RunFolder, RunStatus};
+use gage_record::{Manifest, RunFolder, RunIdentity, RunStatus};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -50,8 +50,8 @@ impl TestRun {
         manifest.write(&folder).unwrap();
     }
 
-    fn identity(&self) -> Value {
-        json!({
+    fn identity(&self) -> RunIdentity {
+        let identity = json!({
             "config": {
                 "api_version": "gage/v1alpha1",
                 "kind": "PipelineConfig",
@@ -62,7 +62,8 @@ impl TestRun {
                 "custom": {"steps": [{"step": "inference"}, {"step": "auto_eval"}]},
             },
             "backends": {"model": {"type": "openai_http", "model": self.model}},
-        })
+        });
+        serde_json::from_value(identity).unwrap()
     }
 
     fn summary(&self) -> Value {

@@ -9,14 +9,16 @@ use gage_core::Outcome;
 use gage_figures::RecordedRun;
 use gage_figures::test_records::{failed, sample, task};
 use gage_figures::{Completeness, Phases, no_custom_aggregators, write_reports};
-use gage_record::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
+use gage_record::{
+    AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus, SampleRecord,
+};
 use serde_json::{Value, json};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
     let folder = RunFolder::create(root, run_id).unwrap();
-    let mut manifest = Manifest::new(run_id, "0.1.0", json!({}));
+    let mut manifest = Manifest::new(run_id, "0.1.0", RunIdentity::default());
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     journal.append_batch(records.iter().map(JournalEntry::Whole)).unwrap();
@@ -126,7 +128,7 @@ fn two_runs_are_compared_and_name_no_folder() {
 fn a_run_that_has_not_ended_has_a_page() {
     let root = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(root.path(), "run").unwrap();
-    Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+    Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
     let empty = page(root.path(), &[folder.path().to_owned()]);
     assert_eq!(blocks(&empty, "columns").len(), 0);
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
@@ -141,7 +143,7 @@ fn a_run_that_has_not_ended_has_a_page() {
 fn answers_that_await_scores_are_shown_as_such() {
     let root = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(root.path(), "run").unwrap();
-    Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+    Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     let records: Vec<SampleRecord> = (0..4).map(|index| sample("t", index, 1.0, 1.0)).collect();
     let answer = |record, awaits_judges| JournalEntry::Answer(answer_of(record, awaits_judges));

@@ -9,13 +9,13 @@ const MAX_VALUE_CHARS: usize = 60;
 /// `config.tasks[0].max_samples: 10 before, 20 now`. Empty when they are equal; the order of
 /// keys does not count.
 pub fn differences(before: &Value, now: &Value) -> Vec<String> {
-    let found = compare("", before, now).into_iter();
-    found
-        .map(|Difference { place, before, now }| {
-            let place = if place.is_empty() { "the whole" } else { &place };
-            format!("{place}: {} before, {} now", shown(before.as_ref()), shown(now.as_ref()))
-        })
-        .collect()
+    compare("", before, now).into_iter().map(describe).collect()
+}
+
+/// A difference as one line: its place, with the values before and now.
+pub(crate) fn describe(Difference { place, before, now }: Difference) -> String {
+    let place = if place.is_empty() { "the whole" } else { &place };
+    format!("{place}: {} before, {} now", shown(before.as_ref()), shown(now.as_ref()))
 }
 
 /// A place in which two values differ.

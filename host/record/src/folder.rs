@@ -20,8 +20,6 @@ pub struct RunFolder {
     pub(crate) path: PathBuf,
     pub(crate) run_id: String,
     pub(crate) writer_lock: Option<File>,
-    /// Whether its run has noted from the beginning how many lines its journal has.
-    pub(crate) counts_lines: bool,
 }
 
 impl RunFolder {
@@ -51,6 +49,17 @@ impl RunFolder {
         let aside = path.with_file_name(format!(".{name}.deleted"));
         fs::rename(path, &aside).map_err(|source| RecordError::io("move aside", path, source))?;
         fs::remove_dir_all(&aside).map_err(|source| RecordError::io("delete", &aside, source))
+    }
+
+    /// The bytes of all files below a folder. Files that cannot be read count as empty.
+    pub fn bytes_below(folder: &Path) -> u64 {
+        let files = fs::read_dir(folder).into_iter().flatten().flatten();
+        let sizes = files.map(|file| match file.metadata() {
+            Ok(data) if data.is_dir() => RunFolder::bytes_below(&file.path()),
+            Ok(data) => data.len(),
+            Err(_) => 0,
+        });
+        sizes.sum()
     }
 
     /// Where the folder is.
@@ -106,10 +115,6 @@ impl RunFolder {
     pub fn create_atomically(&self, name: &str) -> Result<AtomicFile, RecordError> {
         self.check_writable()?;
         AtomicFile::create(&self.path, name)
-    }
-
-    pub(crate) fn counts_lines(&self) -> bool {
-        self.counts_lines
     }
 
     pub(crate) fn check_writable(&self) -> Result<(), RecordError> {

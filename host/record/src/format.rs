@@ -1,22 +1,4 @@
-//! Names and versions of the files in a run folder.
-//!
-//! A version grows only when an older reader would misunderstand the file; a new key that an
-//! older reader may ignore does not change it.
-//!
-//! | format | version | change |
-//! | --- | --- | --- |
-//! | manifest | 1 | first |
-//! | manifest | 2 | ends with the digest of all else in it, always |
-//! | journal | 1 | first |
-//! | journal | 2 | answers and their scores are lines of their own |
-//! | journal | 3 | checksums of records begin with that of the run's id |
-//! | journal | 4 | an answer may await its judges |
-//! | journal | 5 | each line says its number in its file; `recorded` says how many lines there are at least |
-
-/// Version of `manifest.json`.
-pub const MANIFEST_VERSION: u32 = 2;
-/// Version of the files in `journal/`.
-pub const JOURNAL_VERSION: u32 = 5;
+//! Names of the files in a run folder.
 
 /// What the run is, its state, and digests of the other files.
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -28,10 +10,8 @@ pub const LOCK_FILE: &str = "gage.lock";
 pub const JOURNAL_FOLDER: &str = "journal";
 /// Within it: how many lines its files have at least.
 pub const RECORDED_FILE: &str = "recorded";
-/// Within it, how the names of files begin that hold what stood behind the end of a journal and is none of its lines.
+/// Within it, how the names of files begin that hold bytes found after the last line of a journal.
 pub const SET_ASIDE_BEGIN: &str = "set-aside-";
-/// The first version of the journal that has such a file, and whose lines say their number.
-pub(crate) const FIRST_WITH_RECORDED: u32 = 5;
 /// One line a sample, in dataset order.
 pub const SAMPLES_FILE: &str = "samples.jsonl";
 /// The figures.

@@ -30,9 +30,9 @@ pub use index::{AnswerReader, IndexedSample, JournalIndex, PartialRecords, Recor
 pub use tail::{JournalTail, TailEntry, TailRead};
 pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail};
 
-use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION, RECORDED_FILE};
+use crate::format::{JOURNAL_FOLDER, JOURNAL_FORMAT, RECORDED_FILE};
+use crate::format_version::JournalVersion;
 use crate::{FileDigest, RecordError, RunFolder};
-use line::ChecksumSeed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     format: String,
-    format_version: u32,
+    format_version: JournalVersion,
     run_id: String,
 }
 
@@ -50,31 +50,24 @@ impl Header {
     fn new(run_id: &str) -> Header {
         Header {
             format: JOURNAL_FORMAT.to_owned(),
-            format_version: JOURNAL_VERSION,
+            format_version: JournalVersion::CURRENT,
             run_id: run_id.to_owned(),
         }
     }
 
-    /// Checks that the first line of a file is the header of this run's journal. Returns its version.
-    fn check(path: &Path, json: &[u8], run_id: &str) -> Result<u32, RecordError> {
+    /// Checks that the first line of a file is the header of this run's journal.
+    fn check(path: &Path, json: &[u8], run_id: &str) -> Result<(), RecordError> {
         let header: Header = serde_json::from_slice(json).map_err(|error| {
             RecordError::damaged(path, 1, format!("not the header of a journal: {error}"))
         })?;
         if header.format != JOURNAL_FORMAT {
             return Err(RecordError::damaged(path, 1, format!("the format is '{}'", header.format)));
         }
-        if header.format_version > JOURNAL_VERSION {
-            let found = u64::from(header.format_version);
-            return Err(RecordError::NewerFormat {
-                path: path.to_owned(),
-                found,
-                supported: JOURNAL_VERSION,
-            });
-        }
+        JournalVersion::check(path, u64::from(header.format_version.number()))?;
         if header.run_id != run_id {
             return Err(RecordError::damaged(path, 1, format!("it belongs to run '{}'", header.run_id)));
         }
-        Ok(header.format_version)
+        Ok(())
     }
 }
 
@@ -82,9 +75,8 @@ impl Header {
 ///
 /// # Errors
 /// What is wrong.
-fn check_number(version: u32, number: u64, said: Option<u64>) -> Result<(), String> {
+fn check_number(number: u64, said: Option<u64>) -> Result<(), String> {
     match said {
-        _ if version < FIRST_WITH_RECORDED => Ok(()),
         Some(said) if said == number => Ok(()),
         Some(said) if said == number + 1 => {
             Err(format!("it was written as line {said}, so that line {number} is gone"))
@@ -96,11 +88,6 @@ fn check_number(version: u32, number: u64, said: Option<u64>) -> Result<(), Stri
         Some(said) => Err(format!("it was written as line {said}, so that lines were moved or put in")),
         None => Err("it does not say which line it is".to_owned()),
     }
-}
-
-/// How the checksums of a file's records begin.
-fn seed_of(version: u32, run_id: &str) -> ChecksumSeed {
-    if version < 3 { ChecksumSeed::NONE } else { ChecksumSeed::of_run(run_id) }
 }
 
 /// Syncs the journal's files and returns their digests, by their names in the run folder.

@@ -15,6 +15,8 @@ mod differences;
 mod error;
 mod folder;
 pub mod format;
+mod format_version;
+mod identity;
 mod journal;
 mod lifecycle;
 mod manifest;
@@ -28,6 +30,11 @@ pub use clock::{rfc3339, unix_milliseconds, unix_seconds};
 pub use differences::{Difference, compare, differences, join_place};
 pub use error::RecordError;
 pub use folder::RunFolder;
+pub use format_version::{JournalVersion, ManifestVersion};
+pub use identity::{
+    BackendIdentity, ComponentIdentity, DatasetFile, DatasetIdentity, HostIdentity, IDENTITY_PARTS,
+    PromptIdentity, RunIdentity, is_same_suite, is_withheld, without_limits,
+};
 pub use journal::{
     AnswerEntry, AnswerReader, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
     OpenedJournal, PartialRecords, QuarantinedTail, RecordsInOrder, SampleStage, Scores, ScoresEntry,

@@ -2,7 +2,7 @@
 
 use crate::atomic_file::sync_folder;
 use crate::folder::lock;
-use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, MANIFEST_FILE, RECORDED_FILE};
+use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, RECORDED_FILE};
 use crate::journal::{DurableCount, durable_lines, segment_paths};
 use crate::missing_manifest::is_never_started;
 use crate::{JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
@@ -39,7 +39,7 @@ impl RunFolder {
         // Before the manifest, which says that it is there.
         DurableCount::begin(&path, run_id, 0)?;
         sync_folder(root)?;
-        Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock), counts_lines: true })
+        Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) })
     }
 
     /// Opens the folder of a run that was begun, to go on with it.
@@ -72,8 +72,7 @@ impl RunFolder {
             return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         }
         let run_id = manifest.run_id.clone();
-        let counts_lines = manifest.journal_version >= FIRST_WITH_RECORDED;
-        let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock), counts_lines };
+        let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock) };
         folder.check_journal(&manifest)?;
         durable_lines(&folder)?;
         create_journal_folder(&folder.path)?;
@@ -89,8 +88,7 @@ impl RunFolder {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
         }
         let manifest = Manifest::read(path)?;
-        let counts_lines = manifest.journal_version >= FIRST_WITH_RECORDED;
-        Ok(RunFolder { path: path.to_owned(), run_id: manifest.run_id, writer_lock: None, counts_lines })
+        Ok(RunFolder { path: path.to_owned(), run_id: manifest.run_id, writer_lock: None })
     }
 
     /// Refuses a run that had ended and whose journal is another now. What is gone from it would be asked anew, as if it had
@@ -141,12 +139,11 @@ fn create_journal_folder(path: &Path) -> Result<(), RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::JournalWriter;
-    use serde_json::json;
+    use crate::{JournalWriter, RunIdentity};
 
     fn begin(root: &Path, run_id: &str) -> RunFolder {
         let folder = RunFolder::create(root, run_id).unwrap();
-        Manifest::new(run_id, "0.1.0", json!({})).write(&folder).unwrap();
+        Manifest::new(run_id, "0.1.0", RunIdentity::default()).write(&folder).unwrap();
         folder
     }
 

@@ -1,9 +1,10 @@
 //! `manifest.json`: what the run is, its state, and digests of its files.
 
 use crate::clock::rfc3339;
-use crate::format::{JOURNAL_VERSION, MANIFEST_FILE, MANIFEST_VERSION};
-use crate::{FileDigest, RecordError, RunFolder};
-use gage_core::{Digest, Usage};
+use crate::format::MANIFEST_FILE;
+use crate::format_version::ManifestVersion;
+use crate::{FileDigest, RecordError, RunFolder, RunIdentity};
+use gage_core::{Digest, Object, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,8 +14,6 @@ use std::time::SystemTime;
 
 /// The key that holds the digest of all others.
 const DIGEST: &str = "digest";
-/// Manifests before this version may have no digest.
-const FIRST_WITH_DIGEST: u64 = 2;
 
 /// What the digest of a manifest says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +22,8 @@ pub enum ManifestIntegrity {
     Intact,
     /// It was edited: the digest is that of another.
     Broken,
-    /// It was edited: it has none, and every manifest of its version has one.
+    /// It was edited: it has none.
     Missing,
-    /// It is of an older program, which wrote none, and then nothing is known.
-    Unknown,
 }
 
 impl ManifestIntegrity {
@@ -35,7 +32,7 @@ impl ManifestIntegrity {
         match self {
             ManifestIntegrity::Broken => Some("it was edited: the digest at its end is that of another"),
             ManifestIntegrity::Missing => Some("it was edited: the digest at its end is gone"),
-            ManifestIntegrity::Intact | ManifestIntegrity::Unknown => None,
+            ManifestIntegrity::Intact => None,
         }
     }
 }
@@ -70,7 +67,7 @@ impl RunStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this file's format.
-    pub format_version: u32,
+    pub format_version: ManifestVersion,
     /// The run's id.
     pub run_id: String,
     /// When the run began, RFC 3339 in UTC.
@@ -83,19 +80,19 @@ pub struct Manifest {
     /// The run that this one was made from, for one that only scores again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_run: Option<String>,
-    /// The version of the journal that the run is written in; 0 for older programs, which did not say it.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub journal_version: u32,
     /// The state of the run.
     pub status: RunStatus,
     /// Why it ended before its end, where neither a person nor the samples were the reason: a budget that
     /// was used up, a backend that refuses every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
-    /// Everything that must be equal for the run to be resumed: the expanded configuration,
-    /// digests of plugins, model and data.
-    pub identity: Value,
-    /// For each task the version of what writes its prompts, as results name it; older programs did not write it.
+    /// Everything that the results are made from: the expanded configuration, and digests of plugins, models and data.
+    pub identity: RunIdentity,
+    /// What else is known of each backend: threads, slots, processors. It changes no number, and a run may be
+    /// resumed with other facts; these are of the process that wrote to the run last.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, Object>,
+    /// For each task the version of what writes its prompts, as results name it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompt_versions: BTreeMap<String, String>,
     /// What was spent on samples that were cut off by the end of the run before they had a record, by backend; a run that
@@ -107,24 +104,20 @@ pub struct Manifest {
     pub files: BTreeMap<String, FileDigest>,
 }
 
-fn is_zero(version: &u32) -> bool {
-    *version == 0
-}
-
 impl Manifest {
     /// The manifest of a run that begins now.
-    pub fn new(run_id: &str, host_version: &str, identity: Value) -> Manifest {
+    pub fn new(run_id: &str, host_version: &str, identity: RunIdentity) -> Manifest {
         Manifest {
-            format_version: MANIFEST_VERSION,
+            format_version: ManifestVersion::CURRENT,
             run_id: run_id.to_owned(),
             created_at: rfc3339(SystemTime::now()),
             finished_at: None,
             host_version: host_version.to_owned(),
             parent_run: None,
-            journal_version: JOURNAL_VERSION,
             status: RunStatus::Running,
             ended_by: None,
             identity,
+            facts: BTreeMap::new(),
             prompt_versions: BTreeMap::new(),
             unrecorded_usage: BTreeMap::new(),
             files: BTreeMap::new(),
@@ -133,9 +126,6 @@ impl Manifest {
 
     /// Notes that the run goes on.
     pub fn reopen(&mut self) {
-        // It is written anew, as this program writes it.
-        self.format_version = MANIFEST_VERSION;
-        self.journal_version = JOURNAL_VERSION;
         self.status = RunStatus::Running;
         self.finished_at = None;
         self.ended_by = None;
@@ -176,14 +166,10 @@ impl Manifest {
         let mut value: Value =
             serde_json::from_slice(&text).map_err(|error| RecordError::invalid(&path, error.to_string()))?;
         let written = value.as_object_mut().and_then(|keys| keys.shift_remove(DIGEST));
-        let version = value.get("format_version").and_then(Value::as_u64);
         Ok(match written {
             Some(written) if written == Digest::of_json(&value).to_string() => ManifestIntegrity::Intact,
             Some(_) => ManifestIntegrity::Broken,
-            // The key is younger than the first digest.
-            None if value.get("journal_version").is_some() => ManifestIntegrity::Missing,
-            None if version.is_none_or(|version| version >= FIRST_WITH_DIGEST) => ManifestIntegrity::Missing,
-            None => ManifestIntegrity::Unknown,
+            None => ManifestIntegrity::Missing,
         })
     }
 
@@ -196,14 +182,11 @@ impl Manifest {
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
         let not_json = |error: serde_json::Error| RecordError::invalid(&path, error.to_string());
         let value: Value = serde_json::from_slice(&text).map_err(not_json)?;
-        let version = value.get("format_version").and_then(Value::as_u64);
-        match version {
-            Some(found) if found > u64::from(MANIFEST_VERSION) => {
-                Err(RecordError::NewerFormat { path, found, supported: MANIFEST_VERSION })
-            }
-            Some(_) => serde_json::from_value(value).map_err(not_json),
-            None => Err(RecordError::invalid(&path, "it has no 'format_version'")),
-        }
+        let Some(version) = value.get("format_version").and_then(Value::as_u64) else {
+            return Err(RecordError::invalid(&path, "it has no 'format_version'"));
+        };
+        ManifestVersion::check(&path, version)?;
+        serde_json::from_value(value).map_err(not_json)
     }
 }
 
@@ -222,7 +205,11 @@ mod tests {
     fn a_manifest_comes_back_as_it_was_written() {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "one").unwrap();
-        let mut manifest = Manifest::new("one", "0.1.0", json!({"config": {"a": [1]}}));
+        let mut manifest = Manifest::new(
+            "one",
+            "0.1.0",
+            RunIdentity { config: json!({"a": [1]}), ..RunIdentity::default() },
+        );
         manifest.finish(RunStatus::Complete);
         let digest = FileDigest { digest: Digest::of_bytes(b""), bytes: 0 };
         manifest.files.insert("samples.jsonl".to_owned(), digest);
@@ -232,17 +219,11 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         let mut without: Value = serde_json::from_str(&text).unwrap();
         without.as_object_mut().unwrap().shift_remove(DIGEST);
-        let mut first = without.clone();
-        first["format_version"] = json!(1);
-        let newer = first.clone();
-        first.as_object_mut().unwrap().shift_remove("journal_version");
         for (text, seal) in [
             (text.clone(), ManifestIntegrity::Intact),
             (text.replace("0.1.0", "0.2.0"), ManifestIntegrity::Broken),
             (text.replace("\"sha256:", "\"sha256:0"), ManifestIntegrity::Broken),
             (without.to_string(), ManifestIntegrity::Missing),
-            (newer.to_string(), ManifestIntegrity::Missing),
-            (first.to_string(), ManifestIntegrity::Unknown),
         ] {
             fs::write(&path, &text).unwrap();
             assert_eq!(Manifest::seal(folder.path()).unwrap(), seal, "{text}");
@@ -250,10 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_version_is_still_read() {
+    fn unknown_keys_of_a_manifest_are_left_out() {
         let manifest = read(
             r#"{"format_version": 1, "run_id": "a", "created_at": "2026-01-01T00:00:00Z", "host_version": "0.1.0",
-                "status": "interrupted", "identity": {"x": 1}, "files": {}, "a_key_of_later": true}"#,
+                "status": "interrupted", "identity": {"config": {}}, "files": {}, "a_key_of_later": true}"#,
         )
         .unwrap();
         assert_eq!((manifest.run_id.as_str(), manifest.status), ("a", RunStatus::Interrupted));

@@ -183,14 +183,14 @@ impl Iterator for SampleLines {
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{JournalWriter, RunStatus, write_samples};
+    use crate::{JournalWriter, RunIdentity, RunStatus, write_samples};
     use serde_json::{Value, json};
 
     #[test]
     fn what_was_written_is_read() {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
-        let mut manifest = Manifest::new("run", "0.1.0", json!({}));
+        let mut manifest = Manifest::new("run", "0.1.0", RunIdentity::default());
         manifest.write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         writer.append_whole(&[record("t", 1, "b"), record("t", 0, "a")]).unwrap();
@@ -235,7 +235,7 @@ mod tests {
     fn a_run_that_goes_on_has_a_journal_and_no_summary() {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         writer.append_whole(&[record("t", 0, "a")]).unwrap();
         let reader = RunReader::open(folder.path()).unwrap();

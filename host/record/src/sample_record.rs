@@ -88,8 +88,7 @@ pub struct SampleTiming {
     /// The sample's share of the work of the plugins that scored it, in units of fuel; equal in every run.
     #[serde(default)]
     pub scoring_fuel: u64,
-    /// When the sample was answered, or failed, in milliseconds since 1970 in UTC; in runs of older programs when it was
-    /// scored.
+    /// When the sample was answered, or failed, in milliseconds since 1970 in UTC.
     pub finished_unix_ms: u64,
 }
 
@@ -216,14 +215,6 @@ pub(crate) mod tests {
         let text = serde_json::to_string(&full).unwrap();
         assert_eq!(serde_json::from_str::<SampleRecord>(&text).unwrap(), full);
         assert_eq!(full.row.unwrap().chars().count(), SampleRecord::MAX_ROW_CHARS);
-    }
-
-    #[test]
-    fn a_record_of_an_older_program_is_read_as_it_is() {
-        let older = json!({"metric_id": "m", "outcome": "scored", "card": {"primary_score": 1.0}});
-        let result: MetricResult = serde_json::from_value(older.clone()).unwrap();
-        assert!(result.schema_version.is_empty() && result.prompt_version.is_empty());
-        assert_eq!(serde_json::to_value(result).unwrap(), older);
     }
 
     #[test]

@@ -117,15 +117,14 @@ pub fn write_samples<T: AsRef<str>>(
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{JournalWriter, Manifest};
+    use crate::{JournalWriter, Manifest, RunIdentity};
     use gage_core::Digest;
-    use serde_json::json;
     use std::fs;
 
     fn samples_of(batches: &[&[SampleRecord]]) -> (Vec<u8>, FileDigest) {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         batches.iter().for_each(|batch| writer.append_whole(batch).unwrap());
         let index = JournalIndex::read(&folder).unwrap();

@@ -9,7 +9,8 @@
 
 use gage_record::format::EVENTS_FILE;
 use gage_record::{
-    JournalEntry, JournalIndex, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, journal_digests,
+    JournalEntry, JournalIndex, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus, SampleRecord,
+    journal_digests,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -67,7 +68,7 @@ fn record(index: u64) -> SampleRecord {
 fn ended_run_survives_a_power_loss() {
     let root = tempfile::tempdir().expect("a folder");
     let folder = RunFolder::create(root.path(), "run").expect("create");
-    let mut manifest = Manifest::new("run", "0.1.0", json!({}));
+    let mut manifest = Manifest::new("run", "0.1.0", RunIdentity::default());
     manifest.write(&folder).expect("write");
     let mut writer = JournalWriter::open(&folder).expect("open").writer;
     for index in 0..9 {
@@ -99,7 +100,7 @@ fn ended_run_survives_a_power_loss() {
 fn older_line_count_does_not_stop_a_resume() {
     let root = tempfile::tempdir().expect("a folder");
     let folder = RunFolder::create(root.path(), "run").expect("create");
-    let mut manifest = Manifest::new("run", "0.1.0", json!({}));
+    let mut manifest = Manifest::new("run", "0.1.0", RunIdentity::default());
     manifest.write(&folder).expect("write");
     let recorded = folder.path_of("journal/recorded");
     let mut writer = JournalWriter::open(&folder).expect("open").writer;

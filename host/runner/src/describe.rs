@@ -76,8 +76,8 @@ fn metric_paths(spec: &TaskSpec, scoring: &Scoring) -> Vec<(String, String)> {
 
 /// Says which prompts and sampling parameters the requests of each task were made with, and who judged the answers.
 pub(crate) fn describe_requests(tasks: &mut [TaskDescription], config: &PipelineConfig, manifest: &Manifest) {
-    let prompts = &manifest.identity["prompts"];
-    let holds_secrets = !config.withheld.is_empty() || manifest.identity.get("withheld").is_some();
+    let prompts = &manifest.identity.prompts;
+    let holds_secrets = !config.withheld.is_empty() || !manifest.identity.withheld.is_empty();
     let public = holds_secrets.then(|| load_recorded(&config.document)).flatten();
     for (task, spec) in tasks.iter_mut().zip(&config.tasks) {
         let mut roles: Vec<&str> = Vec::new();
@@ -86,13 +86,12 @@ pub(crate) fn describe_requests(tasks: &mut [TaskDescription], config: &Pipeline
                 roles.push(&role.adapter_id);
             }
         }
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let described = |adapter_id: &str| {
             let prompt = prompts.get(adapter_id)?;
             Some(PromptDescription {
                 adapter_id: adapter_id.to_owned(),
-                prompt_id: text(&prompt["prompt_id"]),
-                digest: text(&prompt["digest"]),
+                prompt_id: prompt.prompt_id.clone(),
+                digest: prompt.digest.clone(),
             })
         };
         task.prompts = roles.into_iter().filter_map(described).collect();

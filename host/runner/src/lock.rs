@@ -5,9 +5,11 @@ use crate::request::{HttpExchanges, LockAction, LockRequest, RunRequest};
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HostSettings, RunnerError, SuiteSource};
 use gage_backend::OpenOptions;
+use gage_core::Digest;
+use gage_data::DataError;
 use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
-use gage_suite::{Lock, LockDifference, Origin, PluginPlaces};
-use serde_json::Value;
+use gage_record::RunIdentity;
+use gage_suite::{DatasetRows, Lock, LockDifference, Origin, PluginPlaces};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 
@@ -59,8 +61,10 @@ pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
     let before = before.map_err(RunnerError::Suite)?;
     let (mut found, datasets) = found_lock(request, before.as_ref())?;
     let counted = match &before {
-        Some(before) if request.action == LockAction::Check => found.take_rows(before, &datasets, true),
-        _ => found.count_rows(&datasets),
+        Some(before) if request.action == LockAction::Check => {
+            found.take_rows(before, &RowsOf(&datasets), true)
+        }
+        _ => found.count_rows(&RowsOf(&datasets)),
     };
     if let Err(error) = counted {
         let changed = before.map(|before| changes_of_same_suite(&before, &found)).unwrap_or_default();
@@ -154,9 +158,32 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     Ok((suite.lock(&request.suite.path, origin, &identity)?, datasets))
 }
 
+/// The located datasets of a plan, as a lock counts their rows.
+struct RowsOf<'d>(&'d Datasets);
+
+impl DatasetRows for RowsOf<'_> {
+    fn rows(&self, dataset_id: &str) -> Result<Option<u64>, DataError> {
+        let Some(dataset) = self.0.get(dataset_id) else { return Ok(None) };
+        let rows = dataset.open(None)?;
+        match rows.total() {
+            Some(total) => Ok(Some(total)),
+            None => rows.map(|row| row.map(|_| 1)).sum::<Result<u64, DataError>>().map(Some),
+        }
+    }
+
+    fn media_digest(&self, dataset_id: &str) -> Result<Option<Digest>, DataError> {
+        self.0.get(dataset_id).map_or(Ok(None), |dataset| dataset.media_digest())
+    }
+}
+
 impl ReadSuite {
     /// The lock of a suite of which everything was found.
-    pub(crate) fn lock(&self, path: &Path, origin: &Origin, identity: &Value) -> Result<Lock, RunnerError> {
+    pub(crate) fn lock(
+        &self,
+        path: &Path,
+        origin: &Origin,
+        identity: &RunIdentity,
+    ) -> Result<Lock, RunnerError> {
         Lock::new(path, &self.overrides, &|name| self.variables.get(name), origin, identity)
             .map_err(RunnerError::Suite)
     }
@@ -177,7 +204,7 @@ impl Expected<'_> {
         request: &RunRequest,
     ) -> Result<(), RunnerError> {
         let Expected { locked, path } = *self;
-        if let Err(error) = found.take_rows(locked, datasets, false) {
+        if let Err(error) = found.take_rows(locked, &RowsOf(datasets), false) {
             return Err(RunnerError::Rows(error).with_changes(changes_of_same_suite(locked, found)));
         }
         check_suite(locked, found, path)?;

@@ -12,7 +12,8 @@ use crate::run::{cores, new_run_id};
 use crate::suite_source::Variables;
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError};
 use gage_config::{
-    Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, withheld_json, withheld_of_scoring,
+    Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, withheld_digests,
+    withheld_of_scoring,
 };
 use gage_engine::{Plan, RescoreContext, RunReport, Scoring};
 use gage_figures::Completeness;
@@ -100,7 +101,7 @@ fn planned(
     {
         return Err(RunnerError::OverrideWithoutEffect { key });
     }
-    let asked = load_expanded(&parent.manifest().identity["config"], &[], parent).config;
+    let asked = load_expanded(&parent.manifest().identity.config, &[], parent).config;
     if let Some(asked) = &asked {
         check_repeats(&config, asked)?;
     }
@@ -124,8 +125,8 @@ impl Rescoring<'_> {
     fn call_engine(&self, root: &Path, run_id: &str) -> Result<RunReport, RunnerError> {
         let Rescoring { request, parent, config, scoring } = *self;
         let withheld = match request.suite {
-            Some(_) => withheld_json(&config.withheld),
-            None => withheld_of_scoring(parent.manifest().identity.get("withheld"), &config.withheld),
+            Some(_) => withheld_digests(&config.withheld),
+            None => withheld_of_scoring(&parent.manifest().identity.withheld, &config.withheld),
         };
         let context = &request.context;
         let events = EngineEvents { progress: Arc::clone(&context.progress), observability: None };
@@ -170,7 +171,7 @@ fn suite(
         let loaded = request.context.load(path, overrides, &Variables::default(), false);
         return Ok(RecordedConfig { config: loaded.config, problems: loaded.problems, missing: Vec::new() });
     }
-    let mut document = parent.manifest().identity["config"].clone();
+    let mut document = parent.manifest().identity.config.clone();
     if !document.is_object() {
         return Err(RunnerError::NoConfiguration { path: parent.path().to_owned() });
     }
@@ -192,7 +193,7 @@ pub(crate) fn load_expanded(document: &Value, overrides: &[String], parent: &Run
     let name = format!("the suite of {}", parent.path().display());
     let variable = |name: &str| std::env::var(name).ok();
     let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
-    let withheld = parent.manifest().identity.get("withheld");
+    let withheld = &parent.manifest().identity.withheld;
     load_recorded_to_score(&name, document, withheld, overrides, &environment)
 }
 

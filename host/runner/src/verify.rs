@@ -11,8 +11,8 @@ use gage_engine::{NoProgress, Plan, RescoreContext, RunReport, Scoring};
 use gage_figures::{Phases, Summary, TaskDescription, WrittenReports, write_reports};
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
-use gage_suite::{CHECKSUMS, FileState, VerifyReport, check_run, is_of_older_summary, samples_differ};
-use serde_json::Value;
+use gage_suite::{CHECKSUMS, FileState, VerifyReport, check_run};
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// The outcome of a verification.
@@ -114,7 +114,7 @@ struct Recorded<'r> {
 impl Recorded<'_> {
     /// Finds the suite and the plugins of a run, and compares its figures if they are there.
     fn open(request: &VerifyRequest, run: &RunReader) -> Result<RescoreCheck, RunnerError> {
-        let recorded = load_expanded(&run.manifest().identity["config"], &[], run);
+        let recorded = load_expanded(&run.manifest().identity.config, &[], run);
         let RecordedConfig { config, problems, missing } = recorded;
         let Some(config) = config.filter(|_| !problems.has_errors()) else {
             return Ok(impossible("the manifest holds no configuration that this program reads"));
@@ -143,8 +143,8 @@ impl Recorded<'_> {
         let identity = &self.run.manifest().identity;
         let scored = gage_engine::rescore(&RescoreContext {
             parent: self.run,
-            config: &identity["config"],
-            withheld: &identity["withheld"],
+            config: &identity.config,
+            withheld: &identity.withheld,
             tasks: &self.scoring,
             root: aside.path(),
             run_id: &self.run.manifest().run_id,
@@ -160,10 +160,9 @@ impl Recorded<'_> {
         let before: Value = self.run.summary().unwrap_or_default();
         let written = self.write_reports(&scored, &before)?;
         let now: Value = read_json(&scored.folder.path_of(SUMMARY_FILE))?;
-        let mut figures = compare("summary", &before, &now);
-        figures.retain(|difference| !is_of_older_summary(difference));
+        let figures = compare("summary", &before, &now);
         let samples_differ = self.has_other_samples(&scored)?;
-        let plugins = compare("plugins", &identity["plugins"], &scored.manifest.identity["plugins"]);
+        let plugins = compare("plugins", &json!(identity.plugins), &json!(scored.manifest.identity.plugins));
         // Those that prepare samples and judge answers take no part in scoring.
         let plugins = plugins.into_iter().filter(|one| one.now.is_some()).collect();
         if figures.is_empty() && !samples_differ {
@@ -181,13 +180,6 @@ impl Recorded<'_> {
         // How many samples a run that was stopped left out cannot be found out from those that it has.
         let summary = Summary::from_value(before.clone()).ok();
         let tasks_before = summary.iter().flat_map(|summary| &summary.tasks);
-        // Older programs recorded the parameters that count, whether or not the protocol has a word for them.
-        for ((task, spec), before) in tasks.iter_mut().zip(specs).zip(tasks_before.clone()) {
-            let counted = serde_json::to_value(self.config.sampling_params_of(spec)).unwrap_or_default();
-            if before.task_id == spec.task_id && counted.as_object() == Some(&before.sampling_params) {
-                task.sampling_params = before.sampling_params.clone();
-            }
-        }
         let completeness = tasks_before.map(|task| (task.task_id.clone(), task.completeness())).collect();
         let aggregators = Aggregators::new(self.scoring.iter());
         let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
@@ -198,11 +190,7 @@ impl Recorded<'_> {
     /// Whether other samples came out than the run has written.
     fn has_other_samples(&self, scored: &RunReport) -> Result<bool, RunnerError> {
         let [recorded, now] = [self.run.path().join(SAMPLES_FILE), scored.folder.path_of(SAMPLES_FILE)];
-        if digest_of(&recorded)? == digest_of(&now)? {
-            return Ok(false);
-        }
-        let again = RunReader::open(scored.folder.path()).map_err(RunnerError::unwritten)?;
-        Ok(samples_differ(self.run, &again).unwrap_or(true))
+        Ok(digest_of(&recorded)? != digest_of(&now)?)
     }
 }
 

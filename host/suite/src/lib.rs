@@ -31,11 +31,9 @@ pub use error::SuiteError;
 pub use files::shown_folder;
 pub use init::{InitMode, InitOptions, InitializedRunConfig, init};
 pub use load::{LoadedSuite, Origin, load};
-pub use lock::{LOCK_VERSION, Lock, LockDifference, PluginPlaces, UnknownPart};
+pub use lock::{DatasetRows, LOCK_VERSION, Lock, LockDifference, PluginPlaces, UnknownPart};
 pub use parameters::Parameter;
 pub use runs::{Deletion, FoundRuns, RunEntry, RunHeadline, delete, leftovers, list, newest_unfinished};
 pub use template::{BuiltinTemplate, TemplateRef};
 pub use variables::{secret_variables, without_default};
-pub use verify::{
-    CHECKSUMS, FileFinding, FileState, VerifyReport, check_run, is_of_older_summary, samples_differ,
-};
+pub use verify::{CHECKSUMS, FileFinding, FileState, VerifyReport, check_run};

@@ -3,11 +3,11 @@
 use crate::document::text_of;
 use crate::files;
 use crate::run_config::{Folders, compile};
+use crate::template::OtherTemplate;
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{
     Environment, Node, PipelineConfig, Problems, apply_override, load_document, parse_document, shown_path,
 };
-use gage_core::Digest;
 use std::path::Path;
 
 /// Where a configuration is from.
@@ -32,17 +32,6 @@ pub struct LoadedSuite {
     pub(crate) other_template: Option<OtherTemplate>,
     /// What is wrong with it.
     pub problems: Problems,
-}
-
-/// What was found in the place of a template.
-#[derive(Debug)]
-pub(crate) enum OtherTemplate {
-    /// A file of this digest.
-    Digest(Digest),
-    /// Nothing.
-    Gone,
-    /// A file that cannot be read, and why.
-    Unreadable(String),
 }
 
 impl LoadedSuite {
@@ -155,22 +144,32 @@ fn read(
             None => return LoadedSuite { other_template, ..LoadedSuite::unusable(problems) },
         }
     }
-    let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let own_name = root.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text);
     let own_name = own_name.map(str::to_owned);
     let config = load_document(root, overrides, &environment, datasets_only, &mut problems);
-    // An override of the name makes another suite of it.
-    let set_name =
-        config.as_ref().and_then(|config| config.name.clone()).filter(|name| Some(name) != own_name.as_ref());
-    let name = match (&template, set_name) {
-        (_, Some(name)) => name,
-        (Some(reference), None) => reference.name.clone(),
-        (None, None) => own_name.unwrap_or_else(stem),
-    };
+    let name = name_of(path, template.as_ref(), own_name, config.as_ref());
     LoadedSuite {
         config,
         origin: Some(Origin { name, template, config_dir }),
         other_template: None,
         problems,
+    }
+}
+
+/// The name of a suite: one that an override sets, which makes another suite of it; else that of its template, the one that
+/// it gives itself, or that of its file.
+fn name_of(
+    path: &Path,
+    template: Option<&TemplateRef>,
+    own_name: Option<String>,
+    config: Option<&PipelineConfig>,
+) -> String {
+    let set_name = config.and_then(|config| config.name.clone());
+    match (template, set_name.filter(|name| Some(name) != own_name.as_ref())) {
+        (_, Some(name)) => name,
+        (Some(reference), None) => reference.name.clone(),
+        (None, None) => own_name.unwrap_or_else(|| {
+            path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+        }),
     }
 }

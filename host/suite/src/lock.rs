@@ -1,20 +1,19 @@
-//! `gage.lock`: everything that a suite is made from that can change a figure.
+//! `gage.lock`: everything that a suite is made from and that can change a number.
 //!
-//! What plugins, data and models are is taken from the identity that a run writes into its manifest, so that the two can
-//! not differ. To it comes the configuration itself, but for what says only where things are or how fast they go.
+//! A lock holds the [pinned parts](RunIdentity::pinned) of the identity that a run writes into its manifest, so that a locked
+//! run and a resumed one are compared in the same way. It adds the suite's name and template, and the rows of datasets.
 //!
 //! | version | change |
 //! | --- | --- |
 //! | 1 | first |
 
-mod settings;
 mod unusable;
 
 use crate::{Origin, SuiteError, files, load, yaml};
-use gage_config::{Problems, RedactedValue, is_unset, parse_document};
+use gage_config::{Problems, RedactedValue, is_unset, parse_document, withheld_digests};
 use gage_core::{Digest, Object};
-use gage_engine::Datasets;
-use gage_record::{Difference, compare};
+use gage_data::DataError;
+use gage_record::{Difference, IDENTITY_PARTS, RunIdentity, compare};
 use serde_json::{Value, json};
 use std::path::Path;
 pub use unusable::PluginPlaces;
@@ -25,11 +24,15 @@ pub const LOCK_VERSION: u64 = 1;
 /// What a lock may demand of its reader under `must-understand`; nothing yet.
 const FEATURES: [&str; 0] = [];
 
-/// The parts that are compared, in the order of the file.
-const PARTS: [&str; 7] = ["suite", "host", "datasets", "plugins", "prompts", "backends", "settings"];
+/// The part that names the suite and its template.
+const SUITE: &str = "suite";
 
 /// The part with the digests of prompts.
 const PROMPTS: &str = "prompts";
+
+/// The part with the configuration, and its member with the digests of redacted values.
+const SETTINGS: &str = "settings";
+const WITHHELD: &str = "withheld";
 
 /// Of a dataset: the digest of the media of all its rows.
 const MEDIA: &str = "media";
@@ -39,6 +42,21 @@ const HEAD: &str = "\
 # `gage-host run --locked`; `gage-host lock --check` says what differs, `gage-host lock --update` takes it over.
 # Not edited by hand: the last line is the digest of all parts, from `suite` on.
 ";
+
+/// The datasets of a suite, whose rows a lock counts.
+pub trait DatasetRows {
+    /// The number of rows of a dataset that are not filtered out. None if there is no such dataset.
+    ///
+    /// # Errors
+    /// When it cannot be read to its end.
+    fn rows(&self, dataset_id: &str) -> Result<Option<u64>, DataError>;
+
+    /// The digest of the media that all rows of a dataset refer to. None if there are none, or no such dataset.
+    ///
+    /// # Errors
+    /// When it cannot be read to its end.
+    fn media_digest(&self, dataset_id: &str) -> Result<Option<Digest>, DataError>;
+}
 
 /// One thing that is another than what was locked.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,13 +90,13 @@ impl Lock {
         overrides: &[String],
         variable: &dyn Fn(&str) -> Option<String>,
         origin: &Origin,
-        identity: &Value,
+        identity: &RunIdentity,
     ) -> Result<Lock, SuiteError> {
         let portable = load::portable(path, overrides, variable)?;
         Ok(Lock::of(origin, identity, &portable.document, &portable.withheld))
     }
 
-    fn of(origin: &Origin, identity: &Value, document: &Value, withheld: &[RedactedValue]) -> Lock {
+    fn of(origin: &Origin, identity: &RunIdentity, document: &Value, withheld: &[RedactedValue]) -> Lock {
         let mut suite = json!({"name": origin.name});
         if let Some(template) = &origin.template {
             suite["template"] = json!({
@@ -87,19 +105,18 @@ impl Lock {
                 "file_digest": template.file_digest,
             });
         }
-        let plugins = identity["plugins"].as_object().into_iter().flatten();
-        let plugins: Object = plugins
-            .map(|(name, value)| (settings::portable_name(name, &origin.config_dir), value.clone()))
-            .collect();
-        let parts = json!({
-            "suite": suite,
-            "host": identity["host"],
-            "datasets": identity["datasets"],
-            "plugins": plugins,
-            "prompts": identity["prompts"],
-            "backends": settings::backends(&identity["backends"]),
-            "settings": settings::settings(document, withheld),
-        });
+        let plugins = identity.plugins.iter();
+        let plugins =
+            plugins.map(|(name, plugin)| (portable_name(name, &origin.config_dir), plugin.clone())).collect();
+        let portable = RunIdentity {
+            config: document.clone(),
+            withheld: withheld_digests(withheld),
+            plugins,
+            ..identity.clone()
+        };
+        let mut parts = Object::from_iter([(SUITE.to_owned(), suite)]);
+        parts.extend(portable.pinned());
+        let parts = Value::Object(parts);
         // As it will be read again, so that what is compared has been the same way.
         let text = yaml::of_json(&parts);
         let read = parse_document("lock", &text, None, &mut Problems::default()).map(|node| node.to_json());
@@ -111,7 +128,7 @@ impl Lock {
 
     /// The name of the suite that it is of.
     pub fn suite(&self) -> &str {
-        self.parts.get("suite").and_then(|suite| suite["name"].as_str()).unwrap_or_default()
+        self.parts.get(SUITE).and_then(|suite| suite["name"].as_str()).unwrap_or_default()
     }
 
     /// Counts the rows of each dataset, all that are there and not filtered out, and adds the digest of the media that
@@ -119,12 +136,12 @@ impl Lock {
     ///
     /// # Errors
     /// When a dataset cannot be read.
-    pub fn count_rows(&mut self, datasets: &Datasets) -> Result<(), gage_data::DataError> {
+    pub fn count_rows(&mut self, datasets: &dyn DatasetRows) -> Result<(), DataError> {
         let Some(Value::Object(locked)) = self.parts.get_mut("datasets") else { return Ok(()) };
         for (id, value) in locked.iter_mut() {
-            if let (Some(dataset), Value::Object(value)) = (datasets.get(id), value) {
-                value.insert("rows".to_owned(), rows_of(dataset)?.into());
-                if let Some(digest) = dataset.media_digest()? {
+            if let (Some(rows), Value::Object(value)) = (datasets.rows(id)?, value) {
+                value.insert("rows".to_owned(), rows.into());
+                if let Some(digest) = datasets.media_digest(id)? {
                     value.insert(MEDIA.to_owned(), digest.to_string().into());
                 }
             }
@@ -142,24 +159,21 @@ impl Lock {
     pub fn take_rows(
         &mut self,
         from: &Lock,
-        datasets: &Datasets,
+        datasets: &dyn DatasetRows,
         counts_all: bool,
-    ) -> Result<(), gage_data::DataError> {
-        let is_same = !counts_all && from.parts.get("settings") == self.parts.get("settings");
+    ) -> Result<(), DataError> {
+        let is_same = !counts_all && from.parts.get(SETTINGS) == self.parts.get(SETTINGS);
         let before = from.parts.get("datasets").cloned().unwrap_or_default();
         let Some(Value::Object(found)) = self.parts.get_mut("datasets") else { return Ok(()) };
         for (id, value) in found.iter_mut() {
             let Some(locked) = before.get(id) else { continue };
             let (Some(rows), Value::Object(value)) = (locked.get("rows"), value) else { continue };
             let is_same =
-                is_same && ["digest", "labels"].iter().all(|key| locked.get(key) == value.get(*key));
-            let rows = match (is_same, datasets.get(id)) {
-                (false, Some(dataset)) => rows_of(dataset)?.into(),
-                _ => rows.clone(),
-            };
-            value.insert("rows".to_owned(), rows);
-            if let (true, Some(dataset)) = (locked.get(MEDIA).is_some(), datasets.get(id))
-                && let Some(digest) = dataset.media_digest()?
+                is_same && ["digest", "files", "labels"].iter().all(|key| locked.get(key) == value.get(*key));
+            let counted = if is_same { None } else { datasets.rows(id)? };
+            value.insert("rows".to_owned(), counted.map_or_else(|| rows.clone(), Value::from));
+            if locked.get(MEDIA).is_some()
+                && let Some(digest) = datasets.media_digest(id)?
             {
                 value.insert(MEDIA.to_owned(), digest.to_string().into());
             }
@@ -172,76 +186,15 @@ impl Lock {
     /// # Errors
     /// When it cannot be read, is of a newer version, demands what this program does not know, is not whole, or was edited.
     pub fn read(path: &Path) -> Result<Lock, SuiteError> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(SuiteError::refused(
-                    format!("there is no lock {}", path.display()),
-                    "make one with `gage-host lock`, or name another with --lock",
-                ));
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                return Err(broken(path, "it is no text in UTF-8"));
-            }
-            Err(error) => return Err(SuiteError::io("read", path, error)),
-        };
-        if text.trim().is_empty() {
-            return Err(broken(path, "it is empty"));
-        }
-        let mut problems = Problems::default();
-        let node = parse_document(&path.display().to_string(), &text, None, &mut problems);
-        let Some(node) = node.filter(|_| !problems.has_errors()) else {
-            let reason = problems.sorted().first().map(|problem| problem.message.clone()).unwrap_or_default();
-            let what = format!("it was edited, or written in part, for it is no YAML ({reason})");
-            return Err(broken(path, &what));
-        };
-        let Value::Object(mut parts) = node.to_json() else { return Err(broken(path, "it is no mapping")) };
-        if parts.shift_remove("format") != Some(json!("gage-lock")) {
-            return Err(broken(path, "it is no lock of gage-host (`format: gage-lock`)"));
-        }
-        let version = parts.shift_remove("format_version");
-        let Some(version) = version.as_ref().and_then(Value::as_u64) else {
-            return Err(broken(path, "it has no `format_version`"));
-        };
-        if version == 0 {
-            return Err(broken(path, "it has `format_version` 0, and the first is 1"));
-        }
-        if version > LOCK_VERSION {
-            return Err(SuiteError::refused(
-                format!(
-                    "the lock {} has format version {version}, and this program reads up to {LOCK_VERSION}",
-                    path.display()
-                ),
-                "use a newer gage-host",
-            ));
-        }
-        let Some(Value::Array(demanded)) = parts.shift_remove("must-understand") else {
-            return Err(broken(path, "it has no list `must-understand`, which every lock has"));
-        };
-        for feature in &demanded {
-            let Some(name) = feature.as_str() else {
-                return Err(broken(
-                    path,
-                    "its `must-understand` holds something that is no name of a feature",
-                ));
-            };
-            if !FEATURES.contains(&name) {
-                return Err(SuiteError::refused(
-                    format!(
-                        "the lock {} demands `{name}` of its reader, which this program does not know",
-                        path.display()
-                    ),
-                    "use a newer gage-host",
-                ));
-            }
-        }
+        let mut parts = read_mapping(path)?;
+        check_head(path, &mut parts)?;
         let Some(written) = parts.shift_remove("digest") else {
             return Err(broken(path, "it is not whole: its last line, the digest, is missing"));
         };
         if written != json!(digest_of(&parts)) {
             return Err(broken(path, "its digest does not fit: it was edited, or written in part"));
         }
-        if let Some(missing) = PARTS.iter().find(|part| !parts.contains_key(**part)) {
+        if let Some(missing) = Lock::part_names().find(|part| !parts.contains_key(*part)) {
             return Err(broken(path, &format!("it has no part `{missing}`")));
         }
         Ok(Lock { parts })
@@ -268,8 +221,8 @@ impl Lock {
 
     /// What is another than what was locked, by field.
     pub fn differences(&self, found: &Lock) -> Vec<LockDifference> {
-        let differing = PARTS.iter().flat_map(|part| {
-            let (locked, found) = (self.parts.get(*part), found.parts.get(*part));
+        let differing = Lock::part_names().flat_map(|part| {
+            let (locked, found) = (self.parts.get(part), found.parts.get(part));
             compare(part, locked.unwrap_or(&Value::Null), found.unwrap_or(&Value::Null))
         });
         differing
@@ -284,12 +237,12 @@ impl Lock {
     /// Takes over what was locked of values for which this process has no variables, as where a recording is played back:
     /// nothing is sent then. Only what would be sent to models is.
     pub fn take_unset(&mut self, locked: &Lock) {
-        let section = |lock: &Lock| lock.parts.get("settings")?.get(settings::WITHHELD)?.as_object().cloned();
-        let (Some(locked), Some(Value::Object(settings))) = (section(locked), self.parts.get_mut("settings"))
+        let section = |lock: &Lock| lock.parts.get(SETTINGS)?.get(WITHHELD)?.as_object().cloned();
+        let (Some(locked), Some(Value::Object(settings))) = (section(locked), self.parts.get_mut(SETTINGS))
         else {
             return;
         };
-        let Some(Value::Object(found)) = settings.get_mut(settings::WITHHELD) else { return };
+        let Some(Value::Object(found)) = settings.get_mut(WITHHELD) else { return };
         for (place, digest) in found.iter_mut() {
             let is_asked = place.starts_with("backends.") || place.starts_with("role_adapters.");
             if let (true, Some(before)) =
@@ -309,14 +262,14 @@ impl Lock {
         let mut updated = self.clone();
         let (section, rest) =
             part.split_once('.').map_or((part, None), |(section, rest)| (section, Some(rest)));
-        if !PARTS.contains(&section) {
+        if !Lock::part_names().any(|part| part == section) {
             return Err(unknown());
         }
         let now = found.parts.get(section).cloned().unwrap_or_default();
         let Some(rest) = rest else {
             updated.parts.insert(section.to_owned(), now);
             // The texts and the parameters of prompts are settings, and their digests follow from these.
-            if section == "settings" {
+            if section == SETTINGS {
                 updated
                     .parts
                     .insert(PROMPTS.to_owned(), found.parts.get(PROMPTS).cloned().unwrap_or_default());
@@ -333,10 +286,82 @@ impl Lock {
         Ok(updated)
     }
 
-    /// The names of its parts, for messages.
+    /// The names of its parts, in the order of the file.
     pub fn part_names() -> impl Iterator<Item = &'static str> {
-        PARTS.into_iter()
+        std::iter::once(SUITE).chain(IDENTITY_PARTS)
     }
+}
+
+/// The mapping in the file of a lock.
+fn read_mapping(path: &Path) -> Result<Object, SuiteError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(SuiteError::refused(
+                format!("there is no lock {}", path.display()),
+                "make one with `gage-host lock`, or name another with --lock",
+            ));
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            return Err(broken(path, "it is no text in UTF-8"));
+        }
+        Err(error) => return Err(SuiteError::io("read", path, error)),
+    };
+    if text.trim().is_empty() {
+        return Err(broken(path, "it is empty"));
+    }
+    let mut problems = Problems::default();
+    let node = parse_document(&path.display().to_string(), &text, None, &mut problems);
+    let Some(node) = node.filter(|_| !problems.has_errors()) else {
+        let reason = problems.sorted().first().map(|problem| problem.message.clone()).unwrap_or_default();
+        let what = format!("it was edited, or written in part, for it is no YAML ({reason})");
+        return Err(broken(path, &what));
+    };
+    match node.to_json() {
+        Value::Object(parts) => Ok(parts),
+        _ => Err(broken(path, "it is no mapping")),
+    }
+}
+
+/// Takes the keys that say which kind of file it is out, and refuses a file that this program does not understand.
+fn check_head(path: &Path, parts: &mut Object) -> Result<(), SuiteError> {
+    if parts.shift_remove("format") != Some(json!("gage-lock")) {
+        return Err(broken(path, "it is no lock of gage-host (`format: gage-lock`)"));
+    }
+    let version = parts.shift_remove("format_version");
+    let Some(version) = version.as_ref().and_then(Value::as_u64) else {
+        return Err(broken(path, "it has no `format_version`"));
+    };
+    if version == 0 {
+        return Err(broken(path, "it has `format_version` 0, and the first is 1"));
+    }
+    if version > LOCK_VERSION {
+        return Err(SuiteError::refused(
+            format!(
+                "the lock {} has format version {version}, and this program reads up to {LOCK_VERSION}",
+                path.display()
+            ),
+            "use a newer gage-host",
+        ));
+    }
+    let Some(Value::Array(demanded)) = parts.shift_remove("must-understand") else {
+        return Err(broken(path, "it has no list `must-understand`, which every lock has"));
+    };
+    for feature in &demanded {
+        let Some(name) = feature.as_str() else {
+            return Err(broken(path, "its `must-understand` holds something that is no name of a feature"));
+        };
+        if !FEATURES.contains(&name) {
+            return Err(SuiteError::refused(
+                format!(
+                    "the lock {} demands `{name}` of its reader, which this program does not know",
+                    path.display()
+                ),
+                "use a newer gage-host",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn digest_of(parts: &Object) -> Digest {
@@ -350,11 +375,11 @@ fn broken(path: &Path, what: &str) -> SuiteError {
     )
 }
 
-fn rows_of(dataset: &gage_engine::LocatedDataset) -> Result<u64, gage_data::DataError> {
-    let rows = dataset.open(None)?;
-    match rows.total() {
-        Some(total) => Ok(total),
-        None => rows.map(|row| row.map(|_| 1)).sum(),
+/// The name of a plugin, with the place of a file as it is seen from the suite.
+fn portable_name(name: &str, config_dir: &str) -> String {
+    match name.strip_prefix(config_dir).and_then(|rest| rest.strip_prefix('/')) {
+        Some(rest) => format!("${{config_dir}}/{rest}"),
+        None => name.to_owned(),
     }
 }
 

@@ -1,8 +1,7 @@
 //! `RunConfig`: binds a template, and says where it runs.
 
 use crate::document::{entries_mut, entry, get_mut, listed, text, text_of};
-use crate::load::OtherTemplate;
-use crate::template::BuiltinTemplate;
+use crate::template::{BuiltinTemplate, OtherTemplate};
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{API_VERSION, Entry, Environment, Node, NodeValue, Problems, Span, parse_document};
 use gage_core::Digest;
@@ -105,29 +104,14 @@ fn start(root: &Node) -> Span {
     Span { end: root.span.start, ..root.span }
 }
 
-/// Finds the template that a RunConfig names, and sees that it is the one.
+/// Finds the template that a RunConfig names, and checks that it is the one.
 fn bound_template(
     root: &Node,
     folders: &Folders<'_>,
     other_template: &mut Option<OtherTemplate>,
     problems: &mut Problems,
 ) -> Option<BuiltinTemplate> {
-    let span_of = |key: &str| root.get(key).map_or(start(root), |node| node.span);
-    let base = text_of(root, "base_task").and_then(|base| base.strip_prefix("builtin/"));
-    let Some(name) = base.filter(|name| gage_core::check_name(name).is_ok()) else {
-        problems
-            .error(span_of("base_task"), "base_task", "`base_task` must name a template")
-            .help("write it like builtin/piqa_suite");
-        return None;
-    };
-    let Some(version) =
-        text_of(root, "template_version").filter(|version| gage_core::check_name(version).is_ok())
-    else {
-        problems
-            .error(span_of("template_version"), "template_version", "`template_version` must name a version")
-            .help("write it like v1");
-        return None;
-    };
+    let (name, version) = named_template(root, problems)?;
     let path = match text_of(root, "template_path") {
         // Where a lock reads it the folder keeps its name.
         Some(path) => match path.strip_prefix("${config_dir}/") {
@@ -139,7 +123,7 @@ fn bound_template(
             None => {
                 *other_template = Some(OtherTemplate::Gone);
                 let message = format!("there is no template builtin_templates/{name}/{version}.yaml");
-                problems.error(span_of("base_task"), "base_task", message).help(
+                problems.error(span_of(root, "base_task"), "base_task", message).help(
                     "it is looked for in the folder of this file, in each folder above it, and in ./config; \
                      another place is named with `template_path`",
                 );
@@ -147,19 +131,68 @@ fn bound_template(
             }
         },
     };
-    let template = match BuiltinTemplate::read(&path) {
-        Ok(template) => template,
+    let template = read_template(root, &path, other_template, problems)?;
+    let reference = &template.reference;
+    if reference.name != name || reference.version != version {
+        let message = format!(
+            "{} is `{}` {}, and this file binds `{name}` {version}",
+            path.display(),
+            reference.name,
+            reference.version
+        );
+        problems.error(span_of(root, "template_version"), "template_version", message);
+    }
+    check_digest(root, reference, other_template, problems);
+    Some(template)
+}
+
+/// The place of a key, or the start of the document if it has no such key.
+fn span_of(root: &Node, key: &str) -> Span {
+    root.get(key).map_or(start(root), |node| node.span)
+}
+
+/// The name and the version of the template that a RunConfig binds.
+fn named_template<'r>(root: &'r Node, problems: &mut Problems) -> Option<(&'r str, &'r str)> {
+    let base = text_of(root, "base_task").and_then(|base| base.strip_prefix("builtin/"));
+    let Some(name) = base.filter(|name| gage_core::check_name(name).is_ok()) else {
+        problems
+            .error(span_of(root, "base_task"), "base_task", "`base_task` must name a template")
+            .help("write it like builtin/piqa_suite");
+        return None;
+    };
+    let Some(version) =
+        text_of(root, "template_version").filter(|version| gage_core::check_name(version).is_ok())
+    else {
+        let message = "`template_version` must name a version";
+        problems
+            .error(span_of(root, "template_version"), "template_version", message)
+            .help("write it like v1");
+        return None;
+    };
+    Some((name, version))
+}
+
+/// Reads a template. What is wrong with it is added to the problems of the RunConfig.
+fn read_template(
+    root: &Node,
+    path: &Path,
+    other_template: &mut Option<OtherTemplate>,
+    problems: &mut Problems,
+) -> Option<BuiltinTemplate> {
+    let base_span = span_of(root, "base_task");
+    match BuiltinTemplate::read(path) {
+        Ok(template) => Some(template),
         Err(SuiteError::Document { problems: found, .. }) => {
-            let text = crate::files::read(&path).ok();
+            let text = crate::files::read(path).ok();
             *other_template = text.map(|text| OtherTemplate::Digest(Digest::of_bytes(text.as_bytes())));
             let number = problems
                 .sources
-                .add(path.display().to_string(), std::fs::read_to_string(&path).unwrap_or_default());
+                .add(path.display().to_string(), std::fs::read_to_string(path).unwrap_or_default());
             for problem in found.sorted() {
-                let span = problem.span.map_or(span_of("base_task"), |span| Span { source: number, ..span });
+                let span = problem.span.map_or(base_span, |span| Span { source: number, ..span });
                 problems.error(span, &problem.key, problem.message.clone()).help = problem.help.clone();
             }
-            return None;
+            None
         }
         Err(error) => {
             *other_template = match &error {
@@ -171,20 +204,19 @@ fn bound_template(
                 }
                 _ => None,
             };
-            problems.error(span_of("base_task"), "base_task", error.to_string());
-            return None;
+            problems.error(base_span, "base_task", error.to_string());
+            None
         }
-    };
-    let reference = &template.reference;
-    if reference.name != name || reference.version != version {
-        let message = format!(
-            "{} is `{}` {}, and this file binds `{name}` {version}",
-            path.display(),
-            reference.name,
-            reference.version
-        );
-        problems.error(span_of("template_version"), "template_version", message);
     }
+}
+
+/// Checks that the digest of a template is the one that the RunConfig binds.
+fn check_digest(
+    root: &Node,
+    reference: &TemplateRef,
+    other_template: &mut Option<OtherTemplate>,
+    problems: &mut Problems,
+) {
     match text_of(root, "template_digest") {
         None => {
             problems
@@ -196,14 +228,13 @@ fn bound_template(
             *other_template = Some(OtherTemplate::Digest(reference.file_digest));
             problems
                 .error(
-                    span_of("template_digest"),
+                    span_of(root, "template_digest"),
                     "template_digest",
                     format!("the template is another than this file binds: it has {}", reference.digest),
                 )
                 .help("take the template that was bound, or make a RunConfig for this one with `gage-host init`");
         }
     }
-    Some(template)
 }
 
 /// Where a template lies: below `builtin_templates` in a folder or one above it, or in `./config`.

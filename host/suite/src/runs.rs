@@ -1,8 +1,7 @@
 //! The run folders below a folder: what they are, and which may go.
 
-use gage_engine::without_notes;
 use gage_record::format::{MANIFEST_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunStatus};
+use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunStatus, is_same_suite};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -69,7 +68,7 @@ pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
                     is_written: RunFolder::is_being_written(&path),
                     headline: summary.as_ref().and_then(headline),
                     samples: summary.as_ref().and_then(|summary| summary["samples"]["total"].as_u64()),
-                    bytes: bytes_below(&path),
+                    bytes: RunFolder::bytes_below(&path),
                     manifest,
                     path,
                 });
@@ -84,14 +83,12 @@ pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
     Ok(found)
 }
 
-/// The newest run in a folder that was begun with this configuration, as its identity holds it but for what is for people, has not come to its end,
-/// and is not written by a process now. Manifests that cannot be read are passed over.
+/// The newest unfinished run in a folder that can go on with this configuration and that no process is writing to. Manifests that cannot be read are passed over.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub fn newest_unfinished(root: &Path, config: &Value) -> Result<Option<String>, std::io::Error> {
     let mut newest: Option<Manifest> = None;
-    let config = without_notes(config.clone());
     for file in std::fs::read_dir(root)? {
         let path = file?.path();
         let Ok(manifest) = Manifest::read(&path) else { continue };
@@ -101,7 +98,7 @@ pub fn newest_unfinished(root: &Path, config: &Value) -> Result<Option<String>, 
         if is_later
             && is_unfinished
             && is_own
-            && without_notes(manifest.identity["config"].clone()) == config
+            && is_same_suite(&manifest.identity.config, config)
             && !RunFolder::is_being_written(&path)
         {
             newest = Some(manifest);
@@ -120,17 +117,6 @@ fn headline(summary: &Value) -> Option<RunHeadline> {
         value: first["value"].as_f64()?,
         further: figures.len() - 1,
     })
-}
-
-fn bytes_below(folder: &Path) -> u64 {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    files
-        .map(|file| match file.metadata() {
-            Ok(data) if data.is_dir() => bytes_below(&file.path()),
-            Ok(data) => data.len(),
-            Err(_) => 0,
-        })
-        .sum()
 }
 
 /// A run, and why it may not go although it was chosen.
@@ -173,4 +159,75 @@ pub fn leftovers(runs: &[RunEntry], is_kept: impl Fn(usize, &RunEntry) -> bool) 
 /// When somebody does, or the file system refuses.
 pub fn delete(run: &RunEntry) -> Result<(), RecordError> {
     RunFolder::delete(&run.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_record::RunIdentity;
+    use serde_json::json;
+
+    const FIRST: &str = "2026-01-01T00:00:00Z";
+    const SECOND: &str = "2026-01-02T00:00:00Z";
+
+    fn config(threads: u64, context_length: u64) -> Value {
+        let settings = json!({"threads": threads, "context_length": context_length});
+        json!({"metadata": {"name": "s"}, "backends": [{"backend_id": "b", "config": settings}]})
+    }
+
+    /// A run that was begun at a moment. While its folder is held, a process writes to it.
+    fn begin(root: &Path, run_id: &str, created_at: &str, status: RunStatus) -> RunFolder {
+        let folder = RunFolder::create(root, run_id).unwrap();
+        let identity = RunIdentity { config: config(2, 512), ..RunIdentity::default() };
+        let mut manifest = Manifest::new(run_id, "0.1.0", identity);
+        manifest.created_at = created_at.to_owned();
+        manifest.status = status;
+        manifest.write(&folder).unwrap();
+        folder
+    }
+
+    fn derive(folder: &RunFolder, parent: &str) {
+        let mut manifest = Manifest::read(folder.path()).unwrap();
+        manifest.parent_run = Some(parent.to_owned());
+        manifest.write(folder).unwrap();
+    }
+
+    #[test]
+    fn the_newest_unfinished_run_of_the_same_settings_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        let find = |config: &Value| newest_unfinished(root.path(), config).unwrap();
+        assert_eq!(find(&config(2, 512)), None);
+        drop(begin(root.path(), "old", FIRST, RunStatus::Running));
+        drop(begin(root.path(), "done", SECOND, RunStatus::Complete));
+        derive(&begin(root.path(), "scored", SECOND, RunStatus::Interrupted), "old");
+        let written = begin(root.path(), "written", SECOND, RunStatus::Running);
+        assert_eq!(find(&config(2, 512)).as_deref(), Some("old"));
+        assert_eq!(find(&config(64, 512)).as_deref(), Some("old"), "threads change no number");
+        assert_eq!(find(&config(2, 256)), None, "the context does");
+        drop(written);
+        assert_eq!(find(&config(2, 512)).as_deref(), Some("written"));
+        std::fs::rename(root.path().join("written"), root.path().join("renamed")).unwrap();
+        assert_eq!(find(&config(2, 512)).as_deref(), Some("old"), "a renamed folder is not resumed");
+    }
+
+    #[test]
+    fn runs_whose_answers_are_needed_or_that_are_written_stay() {
+        let root = tempfile::tempdir().unwrap();
+        drop(begin(root.path(), "answers", FIRST, RunStatus::Complete));
+        derive(&begin(root.path(), "scored", SECOND, RunStatus::Complete), "answers");
+        drop(begin(root.path(), "free", FIRST, RunStatus::Complete));
+        let _written = begin(root.path(), "written", FIRST, RunStatus::Running);
+        std::fs::create_dir(root.path().join("other")).unwrap();
+        let found = list(root.path()).unwrap();
+        assert_eq!((found.runs.len(), found.unreadable.len()), (4, 0));
+        let deletions = leftovers(&found.runs, |_, run| run.manifest.run_id == "scored");
+        let stays = |run_id: &str| {
+            let deletion = deletions.iter().find(|one| one.run.manifest.run_id == run_id).unwrap();
+            deletion.stays.clone().unwrap_or_default()
+        };
+        assert_eq!(deletions.len(), 3);
+        assert_eq!(stays("answers"), "a run that stays was scored from its answers");
+        assert_eq!(stays("written"), "a process writes to it");
+        assert_eq!(stays("free"), "");
+    }
 }

@@ -45,6 +45,17 @@ pub(crate) fn digest_of(definition: &Node) -> Digest {
     Digest::of_json(&exact_json(definition))
 }
 
+/// What was found in the place of a template.
+#[derive(Debug)]
+pub(crate) enum OtherTemplate {
+    /// A file of this digest.
+    Digest(Digest),
+    /// Nothing.
+    Gone,
+    /// A file that cannot be read, and why.
+    Unreadable(String),
+}
+
 impl BuiltinTemplate {
     /// Makes a template of a definition. Gives its text.
     pub(crate) fn compose(

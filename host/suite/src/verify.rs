@@ -2,12 +2,11 @@
 
 use gage_config::{Problems, parse_document};
 use gage_core::Digest;
-use gage_engine::without_limits;
 use gage_record::format::{
-    CONFIG_FILE, EVENTS_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE,
-    SET_ASIDE_BEGIN, SUMMARY_FILE, TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
+    CONFIG_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN,
+    SUMMARY_FILE, WRITER_LOCK_FILE,
 };
-use gage_record::{Difference, FileDigest, Manifest, ManifestIntegrity, RecordError, RunReader, compare};
+use gage_record::{FileDigest, Manifest, RecordError, RunReader, compare, without_limits};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,9 +14,6 @@ use std::path::Path;
 
 /// What every run that has ended has written.
 const ALWAYS: [&str; 3] = [CONFIG_FILE, SAMPLES_FILE, SUMMARY_FILE];
-
-/// What the manifests of older programs do not name, as the first part of a name.
-const OF_OLDER: [&str; 4] = [JOURNAL_FOLDER, TIMINGS_FILE, EVENTS_FILE, UNSENT_EVENTS_FILE];
 
 /// The name of what is found of the journal by its own checksums, the last of all findings.
 pub const CHECKSUMS: &str = "journal/ (checksums)";
@@ -38,8 +34,6 @@ pub enum FileState {
     Damaged(String),
     /// It is there, and the run has written none of this name.
     Foreign,
-    /// Programs before this one did not write its digest down, and that of this run did not.
-    Unpinned,
 }
 
 /// A file of a run folder.
@@ -65,7 +59,7 @@ pub struct VerifyReport {
 impl VerifyReport {
     /// Whether everything is as it was written.
     pub fn is_intact(&self) -> bool {
-        self.files.iter().all(|file| matches!(file.state, FileState::Intact | FileState::Unpinned))
+        self.files.iter().all(|file| file.state == FileState::Intact)
     }
 }
 
@@ -75,10 +69,8 @@ impl VerifyReport {
 /// When it is no run folder, or its manifest cannot be read.
 pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
     let run = RunReader::open(path)?;
-    let seal = Manifest::seal(path)?;
-    let manifest = match seal.wrong() {
+    let manifest = match Manifest::seal(path)?.wrong() {
         Some(wrong) => FileState::Damaged(wrong.to_owned()),
-        None if seal == ManifestIntegrity::Unknown => FileState::Unpinned,
         None => FileState::Intact,
     };
     let mut files = vec![FileFinding { name: MANIFEST_FILE.to_owned(), written: None, state: manifest }];
@@ -93,19 +85,14 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
         written: Some(*written),
         state: match state_of(path, name, written) {
             FileState::Intact if name == CONFIG_FILE => {
-                state_of_config(path, &run.manifest().identity["config"])
+                state_of_config(path, &run.manifest().identity.config)
             }
             state => state,
         },
     }));
     let known: BTreeSet<String> = run.manifest().files.keys().cloned().collect();
     let others = files_below(path)?.into_iter().filter(|name| !known.contains(name) && !is_made_later(name));
-    files.extend(others.map(|name| {
-        let first = name.split('/').next().unwrap_or_default();
-        let is_older = !known.contains(TIMINGS_FILE) && OF_OLDER.contains(&first);
-        let state = if is_older { FileState::Unpinned } else { FileState::Foreign };
-        FileFinding { name, written: None, state }
-    }));
+    files.extend(others.map(|name| FileFinding { name, written: None, state: FileState::Foreign }));
     let journal = match run.journal() {
         Ok(index) if index.torn_bytes() > 0 && !run.manifest().files.is_empty() => {
             FileState::Damaged("it ends in the middle of a record".to_owned())
@@ -176,39 +163,6 @@ fn files_below(folder: &Path) -> Result<BTreeSet<String>, RecordError> {
     Ok(names)
 }
 
-/// Whether two runs of the same answers have other samples. What an older program did not write down, and a newer one
-/// does, is no difference.
-///
-/// # Errors
-/// When the samples of one cannot be read.
-pub fn samples_differ(recorded: &RunReader, again: &RunReader) -> Result<bool, RecordError> {
-    let mut now = again.samples()?;
-    for before in recorded.samples()? {
-        let before = before?;
-        let Some(found) = now.next() else { return Ok(true) };
-        let mut found = found?;
-        for (result, before) in found.metrics.iter_mut().zip(&before.metrics) {
-            if before.schema_version.is_empty() {
-                result.schema_version.clear();
-            }
-            if before.prompt_version.is_empty() {
-                result.prompt_version.clear();
-            }
-        }
-        if found != before {
-            return Ok(true);
-        }
-    }
-    Ok(now.next().is_some())
-}
-
-/// Whether a difference is only that an older program did not write a key of `summary.json`.
-pub fn is_of_older_summary(difference: &Difference) -> bool {
-    let key = difference.place.rsplit('.').next().unwrap_or_default();
-    difference.before.is_none()
-        && ["schema_version", "prompt_version", "judges", "unfound", "scale"].contains(&key)
-}
-
 fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
     if let Some(reason) = name.split('/').find_map(|part| gage_core::check_name(part).err()) {
         return FileState::Damaged(format!("its name {reason}"));
@@ -222,30 +176,5 @@ fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
         Ok(found) => FileState::Changed { found },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,
         Err(error) => FileState::Damaged(error.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn keys_that_an_older_program_did_not_write_are_no_difference() {
-        let before = json!({"metrics": [{"scorer_version": "1", "value": 0.5}]});
-        let figure = |key: &str, value: &str| {
-            let mut now = before.clone();
-            now["metrics"][0][key] = json!(value);
-            now
-        };
-        for (now, is_of_older) in [
-            (figure("schema_version", "v1"), true),
-            (figure("prompt_version", "ask@1f2e3d4c5b6a"), true),
-            (figure("scorer_version", "2"), false),
-            (figure("error", "none"), false),
-        ] {
-            let found = compare("summary", &before, &now);
-            assert_eq!(found.iter().map(is_of_older_summary).collect::<Vec<_>>(), [is_of_older], "{now}");
-        }
     }
 }

@@ -219,25 +219,11 @@ pub(crate) fn without_folder(message: &str, folder: &Path) -> String {
 pub(crate) fn describe(manifest: &Manifest) -> Value {
     json!({
         "run_id": manifest.run_id,
-        "suite": manifest.identity["config"]["metadata"]["name"],
-        "models": models_of(&manifest.identity),
+        "suite": manifest.identity.suite_name(),
+        "models": manifest.identity.models(),
         "status": manifest.status.name(),
         "created_at": manifest.created_at,
         "host_version": manifest.host_version,
         "parent_run": manifest.parent_run,
     })
-}
-
-/// The models that answer, each once.
-fn models_of(identity: &Value) -> Vec<&str> {
-    let roles = identity["config"]["role_adapters"].as_array().into_iter().flatten();
-    let mut models: Vec<&str> = Vec::new();
-    for role in roles.filter(|role| role["role_type"] == "dut_model") {
-        let Some(backend) = role["backend_id"].as_str() else { continue };
-        let model = identity["backends"][backend]["model"].as_str().unwrap_or(backend);
-        if !models.contains(&model) {
-            models.push(model);
-        }
-    }
-    models
 }

@@ -128,16 +128,10 @@ impl Follower {
             "began": began,
             "happenings": self.happenings.recent(),
         });
-        let order = task_order(manifest);
+        let order: Vec<&str> = manifest.identity.task_ids().collect();
         self.tally.describe(&order, &self.happenings, now, &mut value);
         value
     }
-}
-
-/// The tasks in the order of the suite.
-fn task_order(manifest: &Manifest) -> Vec<&str> {
-    let tasks = manifest.identity["config"]["tasks"].as_array().into_iter().flatten();
-    tasks.filter_map(|task| task["task_id"].as_str()).collect()
 }
 
 /// Says why a run cannot be followed, without the place of its folder.

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 /// Cycles that are still to be broken: a crate, the module below which they are, and the modules of the cycle. The list only
 /// gets shorter.
 const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
-    ("host/history", "", "baseline describe history refresh"),
     ("host/config", "", "expand problems secrets"),
     ("host/backend", "", "anthropic_http gemini_http http open openai_http text_generation"),
     ("host/backend", "http", "reply sse"),
@@ -18,7 +17,6 @@ const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
     ("host/observe", "", "observability otlp"),
     ("host/plugin", "", "cache compile host"),
     ("host/plugin", "", "component_members kinds validate_output"),
-    ("host/suite", "", "load run_config"),
     ("host/data", "", "labels loader"),
     ("host/core", "", "content json_encode output sample"),
 ];

@@ -10,7 +10,7 @@ use crate::arguments::{RunsCommand, RunsGcArguments, RunsShowArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_history::History;
-use gage_record::{RunReader, RunStatus};
+use gage_record::{RunIdentity, RunReader, RunStatus};
 use gage_suite::{FoundRuns, RunEntry, delete, leftovers, list};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -120,15 +120,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
         ),
     ];
     lines.extend(manifest.parent_run.as_ref().map(|parent| format!("scored    the answers of {parent}")));
-    for part in ["datasets", "backends", "plugins", "prompts"] {
-        for (name, value) in manifest.identity[part].as_object().into_iter().flatten() {
-            let of = |value: &Value| {
-                value["digest"].as_str().or(value["details"]["file_digest"].as_str()).map(str::to_owned)
-            };
-            let what = of(value).or_else(|| value["model"].as_str().map(str::to_owned)).unwrap_or_default();
-            lines.push(format!("{:<9} {name} {what}", part.trim_end_matches('s')));
-        }
-    }
+    lines.extend(identity_lines(&manifest.identity));
     for (name, file) in &manifest.files {
         lines.push(format!("file      {name} {} ({} bytes)", file.digest, file.bytes));
     }
@@ -208,4 +200,20 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
         terminal::usage_error(failure, None);
     }
     Ok(if failures.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
+}
+
+/// What a run was made from: each dataset, backend, plugin and prompt with its digest.
+fn identity_lines(identity: &RunIdentity) -> Vec<String> {
+    let line = |part: &str, name: &str, what: &str| format!("{part:<9} {name} {what}");
+    let datasets = identity.datasets.iter();
+    let mut lines: Vec<String> = datasets
+        .map(|(name, dataset)| line("dataset", name, dataset.digest.as_deref().unwrap_or_default()))
+        .collect();
+    lines.extend(identity.backends.iter().map(|(name, backend)| {
+        let digest = backend.details.get("digest").and_then(Value::as_str).or(backend.file_digest());
+        line("backend", name, digest.unwrap_or(&backend.model))
+    }));
+    lines.extend(identity.plugins.iter().map(|(name, plugin)| line("plugin", name, &plugin.digest)));
+    lines.extend(identity.prompts.iter().map(|(name, prompt)| line("prompt", name, &prompt.digest)));
+    lines
 }

@@ -82,7 +82,6 @@ fn state_name(state: &FileState) -> &'static str {
         FileState::Changed { .. } => "changed",
         FileState::Damaged(_) => "damaged",
         FileState::Foreign => "foreign",
-        FileState::Unpinned => "unpinned",
     }
 }
 
@@ -114,9 +113,6 @@ fn file_line(file: &FileFinding) -> String {
         FileState::Changed { found } => format!("{}: CHANGED, it has {found}", file.name),
         FileState::Damaged(reason) => format!("{}: DAMAGED: {reason}", file.name),
         FileState::Foreign => format!("{}: NOT OF THE RUN, which has written no such file", file.name),
-        FileState::Unpinned => {
-            format!("{}: not compared, for the program that wrote it kept no digest of it", file.name)
-        }
     }
 }
 

@@ -44,7 +44,9 @@ pub(super) fn identity(model: &str, task: &Value) -> Value {
             "tasks": [task],
         },
         "datasets": {"rows": {"digest": "sha256:aa", "bytes": 10}},
-        "plugins": {"m": {"component": "text", "digest": "sha256:bb", "scorer_version": "1"}},
+        "plugins": {"m": {
+            "component": "text", "version": "1", "digest": "sha256:bb", "wit_version": "0.1.0", "scorer_version": "1", "limits": {},
+        }},
         "prompts": {"dut": {"prompt_id": "p", "digest": "sha256:cc"}},
         "backends": {"b": {"type": "openai_http", "model": model}},
     })
@@ -71,7 +73,7 @@ impl Run {
     /// Writes it.
     pub(super) fn write(self, root: &Path, run_id: &str) -> PathBuf {
         let folder = RunFolder::create(root, run_id).unwrap();
-        let mut manifest = Manifest::new(run_id, "0.1.0", self.identity);
+        let mut manifest = Manifest::new(run_id, "0.1.0", serde_json::from_value(self.identity).unwrap());
         manifest.write(&folder).unwrap();
         let mut journal = JournalWriter::open(&folder).unwrap().writer;
         let entries: Vec<JournalEntry> = self.records.iter().map(JournalEntry::Whole).collect();

@@ -9,8 +9,8 @@ use crate::elements::step_order::{StepKind, TOOL_ROLES};
 use crate::elements::task::TaskSpec;
 use crate::node::Node;
 use crate::problems::Problems;
-use crate::redacted::ENTRY_IDS;
 use crate::source::Span;
+use gage_core::ENTRY_IDS;
 use serde_json::Value;
 
 pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {

@@ -1,10 +1,9 @@
 //! What writes the prompts of a task, as its results name it.
 
 use super::PlannedTask;
-use gage_config::{HookKind, PipelineConfig, RoleAdapterSpec, TaskSpec};
+use gage_config::{HookKind, RoleAdapterSpec};
 use gage_core::prompt_version;
 use gage_plugin::{ConfiguredMember, PluginKind};
-use gage_record::Manifest;
 use gage_template::PromptRenderer;
 
 /// The name and the digest of each prompt or component that writes something for a model.
@@ -54,23 +53,4 @@ pub(super) fn version_of(task: &PlannedTask) -> String {
         }
     }
     prompt_version(writers.found.iter().map(|(name, digest)| (*name, digest.as_str())))
-}
-
-/// The version that the manifest of a run has for a task. An older one has only the prompts of roles.
-pub(super) fn recorded_version(config: &PipelineConfig, task: &TaskSpec, manifest: &Manifest) -> String {
-    if let Some(version) = manifest.prompt_versions.get(&task.task_id) {
-        return version.clone();
-    }
-    let prompts = &manifest.identity["prompts"];
-    let mut roles: Vec<&str> = Vec::new();
-    for role in config.roles_of(task) {
-        if !roles.contains(&role.adapter_id.as_str()) {
-            roles.push(&role.adapter_id);
-        }
-    }
-    let recorded = |role: &str| {
-        let prompt = prompts.get(role)?;
-        Some((prompt["prompt_id"].as_str()?, prompt["digest"].as_str()?))
-    };
-    prompt_version(roles.into_iter().filter_map(recorded))
 }

@@ -10,13 +10,14 @@ use crate::plan::Scoring;
 use crate::progress::{FinishedSample, Progress};
 use crate::sample::batch_rows::rows_of_batch;
 use crate::sample::result::SampleResult;
-use gage_core::{Outcome, OutcomeCounts};
+use gage_core::OutcomeCounts;
 use gage_record::{
-    JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunReader, SampleRecord,
-    ScoresEntry,
+    JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunIdentity, RunReader,
+    SampleRecord, ScoresEntry,
 };
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -53,7 +54,7 @@ pub struct RescoreContext<'r> {
     /// The suite that scores, as it may be written down.
     pub config: &'r Value,
     /// The digests of what `config` is without.
-    pub withheld: &'r Value,
+    pub withheld: &'r BTreeMap<String, String>,
     /// What scores the answers of each task.
     pub tasks: &'r [Scoring],
     /// The folder of all runs.
@@ -87,17 +88,13 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     }
     let before = &parent.manifest().identity;
     // Those that took part before the answers were scored did so still.
-    let mut plugins = before["plugins"].as_object().cloned().unwrap_or_default();
-    tasks.iter().for_each(|task| identity::of_scoring(&mut plugins, task));
-    let mut identity = json!({
-        "config": context.config,
-        "host": identity::host(),
-        "datasets": before["datasets"],
-        "plugins": plugins,
-        "prompts": before["prompts"],
-        "backends": before["backends"],
-    });
-    identity::put_withheld(&mut identity, context.withheld.clone());
+    let mut identity = RunIdentity {
+        config: context.config.clone(),
+        host: identity::host(),
+        withheld: context.withheld.clone(),
+        ..before.clone()
+    };
+    tasks.iter().for_each(|task| identity::add_scoring(&mut identity.plugins, task));
     let folder = RunFolder::create(root, run_id)?;
     let mut manifest = Manifest::new(run_id, context.host_version, identity);
     manifest.parent_run = Some(parent.manifest().run_id.clone());
@@ -210,15 +207,7 @@ fn read(
         }
         match sample.is_answered() {
             true => batch.answers.extend(answers.read(&task.task_id, row)?.map(SampleResult::of_record)),
-            false => match whole.next().transpose()? {
-                // The first version of the journal had answers and scores in one line.
-                Some(record) if !record.metrics.is_empty() => {
-                    batch
-                        .answers
-                        .push(SampleResult::of_record(SampleRecord { outcome: Outcome::Scored, ..record }));
-                }
-                record => batch.whole.extend(record),
-            },
+            false => batch.whole.extend(whole.next().transpose()?),
         }
         let goes_on = samples.peek().is_some_and(|(next, _)| rows_of_batch(row).contains(next));
         if !goes_on && !take(std::mem::take(&mut batch)) {

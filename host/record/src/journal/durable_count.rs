@@ -92,29 +92,26 @@ fn decode(bytes: &[u8], seed: ChecksumSeed) -> Result<u64, &'static str> {
     }
 }
 
-/// How many lines a journal has at least; nothing where no program has counted them.
+/// The least number of lines that a journal has.
 ///
 /// # Errors
-/// When the run counts its lines and the file is gone, or cannot be read.
-pub(crate) fn durable_lines(folder: &RunFolder) -> Result<Option<u64>, RecordError> {
+/// When the file is gone or cannot be read.
+pub(crate) fn durable_lines(folder: &RunFolder) -> Result<u64, RecordError> {
     let path = path_in(folder.path());
     let mut reason = "";
     for _ in 0..READ_ATTEMPTS {
         let bytes = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return match folder.counts_lines() {
-                    true => Err(RecordError::invalid(
-                        &path,
-                        "it is gone, and nothing says how much the run had recorded; restore it from a copy, or start \
-                         again with another --run-id",
-                    )),
-                    false => Ok(None),
-                };
+                return Err(RecordError::invalid(
+                    &path,
+                    "it is gone, and nothing says how much the run had recorded; restore it from a copy, or start \
+                     again with another --run-id",
+                ));
             }
             read => read.map_err(|source| RecordError::io("read", &path, source))?,
         };
         match decode(&bytes, ChecksumSeed::of_run(folder.run_id())) {
-            Ok(lines) => return Ok(Some(lines)),
+            Ok(lines) => return Ok(lines),
             Err(wrong) => reason = wrong,
         }
         std::thread::yield_now();
@@ -125,16 +122,16 @@ pub(crate) fn durable_lines(folder: &RunFolder) -> Result<Option<u64>, RecordErr
 
 /// Refuses a journal that has fewer lines than were recorded: what is gone from it would be asked anew, as if it had never
 /// been answered.
-pub(super) fn check(folder: &RunFolder, recorded: Option<u64>, found: u64) -> Result<(), RecordError> {
-    match recorded {
-        Some(recorded) if found < recorded => Err(RecordError::invalid(
+pub(super) fn check(folder: &RunFolder, recorded: u64, found: u64) -> Result<(), RecordError> {
+    match found < recorded {
+        true => Err(RecordError::invalid(
             &folder.path_of(JOURNAL_FOLDER),
             format!(
                 "it has {found} whole lines, and the run had recorded {recorded}: what it has answered is gone from the end; \
                  restore it from a copy, or start again with another --run-id"
             ),
         )),
-        _ => Ok(()),
+        false => Ok(()),
     }
 }
 
@@ -146,14 +143,13 @@ fn path_in(folder: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{JournalIndex, JournalTail, JournalWriter, Manifest};
-    use serde_json::json;
+    use crate::{JournalIndex, JournalTail, JournalWriter, Manifest, RunIdentity};
 
     /// A run that was killed with four records.
     fn killed() -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         for index in 0..4 {
             writer.append_whole(&[record("t", index, "a")]).unwrap();
@@ -257,7 +253,7 @@ mod tests {
         let mut recorded = DurableCount { file: full, seed: ChecksumSeed::of_run("run"), next_slot: 1 };
         recorded.store(6);
         assert_eq!(recorded.next_slot, 1);
-        assert_eq!(durable_lines(&folder).unwrap(), Some(5));
+        assert_eq!(durable_lines(&folder).unwrap(), 5);
     }
 
     #[test]
@@ -267,7 +263,7 @@ mod tests {
         let folder = RunFolder::resume(root.path(), "run").unwrap();
         let opened = JournalWriter::open(&folder).unwrap();
         assert_eq!(opened.index.len(), 4);
-        assert_eq!(durable_lines(&folder).unwrap(), Some(5));
+        assert_eq!(durable_lines(&folder).unwrap(), 5);
     }
 
     #[test]
@@ -294,37 +290,5 @@ mod tests {
         fs::write(&path, [&lines[..5], &lines[6..]].concat().concat()).unwrap();
         let error = tail.read_new(|_| ()).unwrap_err().to_string();
         assert!(error.contains("line 6: it was written as line 7"), "{error}");
-    }
-
-    /// The version before had no numbers, and nothing that said how many lines there were.
-    #[test]
-    fn a_journal_of_the_version_before_goes_on_in_a_file_of_its_own() {
-        let (root, path) = killed();
-        let text = fs::read_to_string(&path).unwrap();
-        let older = |line: &str| {
-            let mut json: serde_json::Value = serde_json::from_str(&line[9..]).unwrap();
-            let keys = json.as_object_mut().unwrap();
-            let seed =
-                if keys.contains_key("format") { ChecksumSeed::NONE } else { ChecksumSeed::of_run("run") };
-            keys.retain(|key, _| key != "line");
-            keys.entry("format_version").and_modify(|version| *version = 4.into());
-            line::framed(json.to_string().as_bytes(), seed)
-        };
-        fs::write(&path, text.lines().map(older).collect::<Vec<_>>().concat()).unwrap();
-        fs::remove_file(path.with_file_name("recorded")).unwrap();
-        let manifest = root.path().join("run/manifest.json");
-        let mut json: serde_json::Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
-        json.as_object_mut().unwrap().retain(|key, _| !["journal_version", "digest"].contains(&key.as_str()));
-        json["format_version"] = json!(1);
-        fs::write(&manifest, json.to_string()).unwrap();
-
-        let folder = RunFolder::resume(root.path(), "run").unwrap();
-        let mut opened = JournalWriter::open(&folder).unwrap();
-        assert_eq!(opened.index.len(), 4);
-        opened.writer.append_whole(&[record("t", 9, "b")]).unwrap();
-        let second = fs::read_to_string(path.with_file_name("000002.jsonl")).unwrap();
-        assert!(second.contains(r#""format_version":5"#) && second.contains(r#"{"line":2,"#), "{second}");
-        assert_eq!(durable_lines(&folder).unwrap(), Some(7));
-        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 5);
     }
 }

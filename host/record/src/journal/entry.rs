@@ -93,8 +93,7 @@ pub struct Scores {
     pub scoring_ms: f64,
     /// The sample's share of the plugins' work, in units of fuel.
     pub scoring_fuel: u64,
-    /// How many answers were scored together with this one, itself among them; 0 in journals of older
-    /// programs, which did not say it.
+    /// How many answers were scored together with this one, itself among them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub scored_together: u32,
     /// When the sample was done, in milliseconds since 1970 in UTC.

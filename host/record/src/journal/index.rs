@@ -2,8 +2,7 @@
 
 use super::line::ChecksumSeed;
 use super::scan::{GoodLine, ScanResult, scan};
-use super::{Header, check_number, durable_count, durable_lines, seed_of, segment_name, segment_paths};
-use crate::format::JOURNAL_VERSION;
+use super::{Header, check_number, durable_count, durable_lines, segment_name, segment_paths};
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
 use serde::Deserialize;
@@ -57,8 +56,7 @@ enum EntryKind {
 pub struct IndexedSample {
     /// How the sample ended; of one that awaits its scores, how it will unless they speak against it.
     pub outcome: Outcome,
-    /// How many answers its scores were made together with, itself among them; none where there are no
-    /// scores, or the program that made them did not say it.
+    /// How many answers its scores were made together with, itself among them; none where there are no scores.
     pub scored_together: Option<u16>,
     row: u64,
     state: EntryState,
@@ -235,8 +233,6 @@ struct ScoresKey {
 /// Makes an index of one file after the other.
 pub(super) struct IndexBuilder<'a> {
     run_id: &'a str,
-    /// The version of the file that was added last.
-    pub(super) version: u32,
     /// The whole lines of all files, and of the one that was added last.
     pub(super) lines: u64,
     pub(super) last_lines: u64,
@@ -252,7 +248,7 @@ impl<'a> IndexBuilder<'a> {
             positions: HashMap::new(),
             torn_bytes: 0,
         };
-        IndexBuilder { run_id, version: JOURNAL_VERSION, lines: 0, last_lines: 0, length: 0, index }
+        IndexBuilder { run_id, lines: 0, last_lines: 0, length: 0, index }
     }
 
     /// Adds the next file. Only the last one may have a torn end.
@@ -266,15 +262,15 @@ impl<'a> IndexBuilder<'a> {
         }
         let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
         let start = self.length;
-        let (run_id, mut version, mut seed) = (self.run_id, JOURNAL_VERSION, ChecksumSeed::NONE);
+        let run_id = self.run_id;
+        let seed = ChecksumSeed::of_run(run_id);
         let mut lines = 0;
         let index = &mut self.index;
         let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), ChecksumSeed::NONE, |line| {
             if line.number == 1 {
-                version = Header::check(&path, line.json, run_id)?;
-                seed = seed_of(version, run_id);
+                Header::check(&path, line.json, run_id)?;
             } else {
-                let added = index.add(&line, start, version);
+                let added = index.add(&line, start);
                 added.map_err(|reason| RecordError::damaged(&path, line.number, reason))?;
             }
             lines = line.number;
@@ -284,7 +280,6 @@ impl<'a> IndexBuilder<'a> {
             let reason = format!("its last {} bytes are torn, and another file follows", scanned.torn_bytes);
             return Err(RecordError::invalid(&path, reason));
         }
-        self.version = version;
         self.lines += lines;
         self.last_lines = lines;
         self.length += scanned.good_bytes + scanned.torn_bytes;
@@ -300,10 +295,10 @@ impl<'a> IndexBuilder<'a> {
 }
 
 impl JournalIndex {
-    fn add(&mut self, line: &GoodLine<'_>, start: u64, version: u32) -> Result<(), String> {
+    fn add(&mut self, line: &GoodLine<'_>, start: u64) -> Result<(), String> {
         let key: RecordKey<'_> =
             serde_json::from_slice(line.json).map_err(|error| format!("not a sample record: {error}"))?;
-        check_number(version, line.number, key.line)?;
+        check_number(line.number, key.line)?;
         let found = LinePosition {
             index: key.index,
             row: row_key(&key.row_digest),
@@ -348,13 +343,14 @@ fn row_key(row_digest: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, SampleRecord, Scores, ScoresEntry};
-    use serde_json::json;
+    use crate::{
+        AnswerEntry, JournalEntry, JournalWriter, Manifest, RunIdentity, SampleRecord, Scores, ScoresEntry,
+    };
 
     fn written(batches: &[Vec<SampleRecord>]) -> (tempfile::TempDir, RunFolder) {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         batches.iter().for_each(|batch| writer.append_whole(batch).unwrap());
         (root, folder)

@@ -16,7 +16,7 @@ const MAX_JSON_DEPTH: usize = 120;
 pub(super) struct ChecksumSeed(u32);
 
 impl ChecksumSeed {
-    /// Of lines that belong to no run in particular: headers, and all lines of older journals.
+    /// Of lines that belong to no run in particular: headers.
     pub(super) const NONE: ChecksumSeed = ChecksumSeed(0);
 
     /// Of the records of a run.

@@ -5,9 +5,8 @@ use super::scan::scan;
 use super::{DurableCount, JournalIndex, JournalWriter};
 use crate::format::JOURNAL_FOLDER;
 use crate::sample_record::tests::record;
-use crate::{Manifest, RecordError, RunFolder, SampleRecord};
+use crate::{Manifest, RecordError, RunFolder, RunIdentity, SampleRecord};
 use proptest::prelude::*;
-use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +19,7 @@ impl Journal {
     fn new(records: &[SampleRecord]) -> Journal {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
         JournalWriter::open(&folder).unwrap().writer.append_whole(records).unwrap();
         Journal { _root: root, folder }
     }

@@ -2,7 +2,7 @@
 
 use super::line::ChecksumSeed;
 use super::scan::scan;
-use super::{Header, Scores, check_number, seed_of, segment_paths};
+use super::{Header, Scores, check_number, segment_paths};
 use crate::{RecordError, SampleTiming};
 use gage_core::{MetricResult, Outcome};
 use serde::Deserialize;
@@ -27,9 +27,6 @@ struct TailPosition {
     /// Bytes before it, and lines.
     bytes: u64,
     lines: u64,
-    /// How checksums begin behind it, and the version of the file.
-    seed: ChecksumSeed,
-    version: u32,
 }
 
 /// A line of the journal, without the texts of its sample.
@@ -78,15 +75,11 @@ impl JournalTail {
             let place = match &self.at {
                 Some(last) if path < last.path => continue,
                 Some(last) if path == last.path => last.clone(),
-                _ => TailPosition {
-                    path: path.clone(),
-                    bytes: 0,
-                    lines: 0,
-                    seed: ChecksumSeed::NONE,
-                    version: 0,
-                },
+                _ => TailPosition { path: path.clone(), bytes: 0, lines: 0 },
             };
-            let TailPosition { bytes: start, lines: before, mut seed, mut version, .. } = place;
+            let TailPosition { bytes: start, lines: before, .. } = place;
+            let seed = ChecksumSeed::of_run(&self.run_id);
+            let first = if before == 0 { ChecksumSeed::NONE } else { seed };
             let failed = |source| RecordError::io("read", &path, source);
             let mut file = File::open(&path).map_err(failed)?;
             let length = file.metadata().map_err(failed)?.len();
@@ -99,24 +92,23 @@ impl JournalTail {
                 let run_id = &self.run_id;
                 let reader = BufReader::with_capacity(1 << 16, file);
                 let mut lines = before;
-                let scanned = scan(&path, reader, seed, |line| {
+                let scanned = scan(&path, reader, first, |line| {
                     lines = before + line.number;
                     if lines == 1 {
-                        version = Header::check(&path, line.json, run_id)?;
-                        seed = seed_of(version, run_id);
+                        Header::check(&path, line.json, run_id)?;
                         return Ok(seed);
                     }
                     let line: TailLine<'_> = serde_json::from_slice(line.json).map_err(|error| {
                         RecordError::invalid(&path, format!("not a sample record: {error}"))
                     })?;
-                    check_number(version, lines, line.line)
+                    check_number(lines, line.line)
                         .map_err(|reason| RecordError::damaged(&path, lines, reason))?;
                     see(line.into());
                     count += 1;
                     Ok(seed)
                 })?;
                 let bytes = start + scanned.good_bytes;
-                self.at = Some(TailPosition { path, bytes, lines, seed, version });
+                self.at = Some(TailPosition { path, bytes, lines });
             }
         }
         Ok(TailRead::Added(count))
@@ -179,15 +171,14 @@ impl From<TailLine<'_>> for TailEntry {
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, ScoresEntry};
-    use serde_json::json;
+    use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, ScoresEntry};
     use std::fs::OpenOptions;
     use std::io::Write as _;
 
     fn begun() -> (tempfile::TempDir, RunFolder, JournalWriter) {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
         let writer = JournalWriter::open(&folder).unwrap().writer;
         (root, folder, writer)
     }

@@ -2,12 +2,11 @@
 
 use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
+use super::line::ChecksumSeed;
 use super::scan::ScanResult;
-use super::{
-    DurableCount, Header, JournalEntry, durable_count, durable_lines, seed_of, segment_name, segment_paths,
-};
+use super::{DurableCount, Header, JournalEntry, durable_count, durable_lines, segment_name, segment_paths};
 use crate::atomic_file::sync_folder;
-use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION, SET_ASIDE_BEGIN};
+use crate::format::{JOURNAL_FOLDER, SET_ASIDE_BEGIN};
 use crate::{RecordError, RunFolder};
 use serde::Serialize;
 use std::borrow::Borrow;
@@ -78,17 +77,7 @@ impl JournalWriter {
         durable_count::check(folder, recorded, builder.lines)?;
         let set_aside = if end.torn_lines > 0 { Some(quarantine(&path, &end)?) } else { None };
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
-        // What older programs would misunderstand does not go into a file that they read.
-        let is_older = end.good_bytes > 0 && builder.version < JOURNAL_VERSION;
-        let (path, file, good_bytes, own_lines) = match is_older {
-            true => {
-                let path = next_segment(&path);
-                let file = open_to_write(&path)?;
-                sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
-                (path, file, 0, 0)
-            }
-            false => (path, file, end.good_bytes, builder.last_lines),
-        };
+        let (good_bytes, own_lines) = (end.good_bytes, builder.last_lines);
         let lines = builder.lines;
         let recorded = DurableCount::begin(folder.path(), folder.run_id(), lines)?;
         let appender = Appender::new(file, good_bytes);
@@ -96,7 +85,7 @@ impl JournalWriter {
         if good_bytes == 0 {
             writer.append([Header::new(folder.run_id())])?;
         }
-        writer.appender.begin_records(seed_of(JOURNAL_VERSION, folder.run_id()), own_lines.max(1) + 1);
+        writer.appender.begin_records(ChecksumSeed::of_run(folder.run_id()), own_lines.max(1) + 1);
         Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes, set_aside })
     }
 
@@ -148,12 +137,6 @@ fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, Recor
     }
 }
 
-/// The journal file behind another.
-fn next_segment(path: &Path) -> PathBuf {
-    let number = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok()).unwrap_or(0);
-    path.with_file_name(format!("{:06}.jsonl", number + 1))
-}
-
 fn open_to_write(path: &Path) -> Result<File, RecordError> {
     let mut options = OpenOptions::new();
     let options = options.create(true).truncate(false).write(true);
@@ -172,13 +155,13 @@ impl JournalWriter {
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{Manifest, SampleRecord};
+    use crate::{Manifest, RunIdentity};
     use serde_json::json;
     use std::fs;
 
     fn begin(root: &Path) -> RunFolder {
         let folder = RunFolder::create(root, "run").unwrap();
-        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
         folder
     }
 
@@ -244,7 +227,7 @@ mod tests {
         crate::journal::line::encode(
             &record("t", 1, "b"),
             Some(2),
-            crate::journal::ChecksumSeed::of_run("other"),
+            ChecksumSeed::of_run("other"),
             &mut strayed,
         )
         .unwrap();
@@ -273,32 +256,5 @@ mod tests {
         assert_eq!(opened.dropped_bytes, 4);
         opened.writer.append_whole(&[record("t", 0, "a")]).unwrap();
         assert_eq!(JournalIndex::read(&folder).unwrap().len(), 1);
-    }
-
-    #[test]
-    fn the_first_version_is_still_read() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = begin(root.path());
-        let header = r#"{"format":"gage-journal","format_version":1,"run_id":"run"}"#;
-        let sample = concat!(
-            r#"{"task_id":"t","index":7,"sample_id":"s","row_digest":"00","outcome":"scored","sample":{"id":"s"},"#,
-            r#""model_output":{"answer":"A"},"metrics":[{"metric_id":"m","outcome":"scored","#,
-            r#""card":{"primary_score":1.0}}],"timing":{"latency_ms":1.0,"queue_ms":0.0,"attempts":1,"#,
-            r#""scoring_ms":0.0,"finished_unix_ms":1}}"#
-        );
-        let line = |json: &str| format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
-        fs::write(folder.path_of("journal/000001.jsonl"), line(header) + &line(sample)).unwrap();
-        let index = JournalIndex::read(&folder).unwrap();
-        let records: Vec<SampleRecord> = index.records_in_order(&["t"]).map(Result::unwrap).collect();
-        assert_eq!(records.len(), 1);
-        assert_eq!((records[0].index, records[0].metrics[0].score()), (7, Some(1.0)));
-        // What is new goes into a file of its own, which an older program refuses.
-        let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        writer.append_whole(&[record("t", 8, "b")]).unwrap();
-        drop(writer);
-        let second = fs::read_to_string(folder.path_of("journal/000002.jsonl")).unwrap();
-        assert!(second.contains(r#""format_version":5"#), "{second}");
-        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 2);
-        assert_eq!(JournalWriter::open(&folder).unwrap().index.len(), 2);
     }
 }

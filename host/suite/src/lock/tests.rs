@@ -1,26 +1,37 @@
 use super::*;
 use proptest::prelude::*;
+use std::cell::Cell;
 
 fn origin() -> Origin {
     Origin { name: "s".to_owned(), template: None, config_dir: "config/custom".to_owned() }
 }
 
-fn identity() -> Value {
+fn stored() -> Value {
     json!({
-        "config": {},
         "host": {"scoring_version": 1},
         "datasets": {"d": {"digest": "sha256:00", "bytes": 12}},
-        "plugins": {"config/custom/m.wasm": {"digest": "sha256:01", "limits": {"fuel_per_item": 5}}},
+        "plugins": {"config/custom/m.wasm": {
+            "component": "m", "version": "1", "digest": "sha256:01", "wit_version": "0.1.0", "scorer_version": "1",
+            "limits": {"fuel_per_item": 5},
+        }},
         "prompts": {"dut": {"prompt_id": "p", "digest": "sha256:02"}},
-        "backends": {"b": {"type": "llama_cpp", "details": {"threads": 8, "slots": 4, "file_digest": "sha256:03"}}},
+        "backends": {"b": {"type": "llama_cpp", "model": "m.gguf", "details": {"file_digest": "sha256:03"}}},
     })
+}
+
+fn identity() -> RunIdentity {
+    read(stored())
+}
+
+fn read(stored: Value) -> RunIdentity {
+    serde_json::from_value(stored).unwrap()
 }
 
 fn document() -> Value {
     json!({
         "metadata": {"name": "s"},
         "datasets": [{"dataset_id": "d", "params": {"path": "/mine/d.jsonl", "preprocess_kwargs": {"path": "kept"}}}],
-        "backends": [{"backend_id": "b", "config": {"config": {"threads": "of the component"}, "api_key": "${KEY}", "model_path": "/mine/m.gguf", "slots": 4}}],
+        "backends": [{"backend_id": "b", "config": {"config": {"threads": "of the component"}, "api_key": "${KEY}", "model_path": "/mine/m.gguf", "slots": 4, "context_length": 512}}],
         "metrics": ["exact_match"],
     })
 }
@@ -41,12 +52,16 @@ fn what_was_written_reads_back_and_holds_no_places() {
     let (_folder, path) = written(&lock());
     assert_eq!(Lock::read(&path).unwrap(), lock());
     let text = std::fs::read_to_string(&path).unwrap();
-    for absent in ["/mine", "KEY", "threads: 8"] {
+    for absent in ["/mine", "KEY", "m.gguf", "slots"] {
         assert!(!text.contains(absent), "{absent} in\n{text}");
     }
-    for present in
-        ["${config_dir}/m.wasm", "path: kept", "threads: of the component", "sha256:03", "slots: 4"]
-    {
+    for present in [
+        "${config_dir}/m.wasm",
+        "path: kept",
+        "threads: of the component",
+        "sha256:03",
+        "context_length: 512",
+    ] {
         assert!(text.contains(present), "no {present} in\n{text}");
     }
 }
@@ -71,9 +86,9 @@ fn each_thing_that_can_change_a_figure_is_named() {
         ("/host/scoring_version", "host.scoring_version", json!(2)),
     ];
     for (pointer, field, value) in changes {
-        let mut changed = identity();
+        let mut changed = stored();
         *changed.pointer_mut(pointer).unwrap() = value.clone();
-        let found = lock().differences(&Lock::of(&origin(), &changed, &document(), &[]));
+        let found = lock().differences(&Lock::of(&origin(), &read(changed), &document(), &[]));
         let [only] = found.as_slice() else { panic!("{pointer}: {found:?}") };
         assert_eq!((only.field.as_str(), only.found.as_ref()), (field, Some(&value)));
     }
@@ -132,10 +147,10 @@ fn comments_of_a_lock_may_be_others() {
 
 #[test]
 fn a_part_is_updated_and_the_others_stay() {
-    let mut changed = identity();
+    let mut changed = stored();
     changed["datasets"]["d"]["digest"] = json!("sha256:ff");
     changed["prompts"]["dut"]["digest"] = json!("sha256:ff");
-    let found = Lock::of(&origin(), &changed, &document(), &[]);
+    let found = Lock::of(&origin(), &read(changed), &document(), &[]);
     for part in ["datasets", "datasets.d"] {
         let updated = lock().with_part(part, &found).unwrap();
         let left = updated.differences(&found);
@@ -143,6 +158,47 @@ fn a_part_is_updated_and_the_others_stay() {
     }
     assert_eq!(lock().with_part("data", &found), Err(UnknownPart("data".to_owned())));
     assert_eq!(lock().with_part("datasets.e", &found), Err(UnknownPart("datasets.e".to_owned())));
+}
+
+/// A dataset of so many rows, and how often they were counted.
+struct RowCounter {
+    rows: u64,
+    times: Cell<u32>,
+}
+
+impl DatasetRows for RowCounter {
+    fn rows(&self, dataset_id: &str) -> Result<Option<u64>, DataError> {
+        self.times.set(self.times.get() + 1);
+        Ok((dataset_id == "d").then_some(self.rows))
+    }
+
+    fn media_digest(&self, _: &str) -> Result<Option<Digest>, DataError> {
+        Ok(None)
+    }
+}
+
+#[test]
+fn rows_are_counted_only_where_the_data_differ() {
+    let mut locked = lock();
+    locked.count_rows(&RowCounter { rows: 7, times: Cell::new(0) }).unwrap();
+    assert_eq!(locked.parts["datasets"]["d"]["rows"], 7);
+    let mut other = stored();
+    other["datasets"]["d"]["digest"] = json!("sha256:ff");
+    let other = Lock::of(&origin(), &read(other), &document(), &[]);
+    for (found, counts_all, rows, times) in
+        [(lock(), false, 7, 0), (lock(), true, 9, 1), (other, false, 9, 1)]
+    {
+        let datasets = RowCounter { rows: 9, times: Cell::new(0) };
+        let mut found = found;
+        found.take_rows(&locked, &datasets, counts_all).unwrap();
+        assert_eq!(
+            (found.parts["datasets"]["d"]["rows"].as_u64(), datasets.times.get()),
+            (Some(rows), times)
+        );
+    }
+    let mut found = lock();
+    found.take_rows(&lock(), &RowCounter { rows: 9, times: Cell::new(0) }, true).unwrap();
+    assert_eq!(found, lock(), "a lock without rows stays without");
 }
 
 proptest! {

@@ -1,13 +1,16 @@
 //! What of a suite that cannot be used is another than what was locked: the settings as far as they can be read, and the
 //! files whose digests a lock holds. A file that is gone is one of them, and so is one that cannot be read.
 
-use super::{Lock, LockDifference, MEDIA, settings};
-use crate::load::{OtherTemplate, load, portable};
-use gage_config::{BackendKind, DataSource, DatasetSpec, LlamaCppConfig, PipelineConfig, PluginSource};
+use super::{Lock, LockDifference, MEDIA, SETTINGS};
+use crate::load::{load, portable};
+use crate::template::OtherTemplate;
+use gage_config::{
+    BackendKind, DataSource, DatasetSpec, LlamaCppConfig, PipelineConfig, PluginSource, withheld_digests,
+};
 use gage_core::{Digest, Object};
 use gage_data::hub::ModelReference;
 use gage_data::{LocateOptions, NoProgress, locate};
-use gage_record::{Difference, compare, join_place};
+use gage_record::{Difference, RunIdentity, compare, join_place};
 use gage_template::TokenizerTemplate;
 use serde_json::{Value, json};
 use std::io::ErrorKind;
@@ -49,9 +52,13 @@ impl Lock {
         let (Some(config), Ok(portable)) = (loaded.config, portable(path, overrides, variable)) else {
             return differing;
         };
-        let before = self.parts.get("settings").unwrap_or(&Value::Null);
-        let settings =
-            compare("settings", before, &settings::settings(&portable.document, &portable.withheld));
+        let before = self.parts.get(SETTINGS).unwrap_or(&Value::Null);
+        let found = RunIdentity {
+            config: portable.document,
+            withheld: withheld_digests(&portable.withheld),
+            ..RunIdentity::default()
+        };
+        let settings = compare(SETTINGS, before, found.pinned().get(SETTINGS).unwrap_or(&Value::Null));
         differing.extend(settings.into_iter().map(|Difference { place, before, now }| LockDifference {
             field: place,
             locked: before,
@@ -88,17 +95,15 @@ impl Lock {
             };
             match locate(&alone, &options) {
                 Ok(located) => {
+                    let found = located.identity.pinned();
                     for key in ["files", "digest", "bytes"] {
-                        differing.extend(other(
-                            field(key),
-                            locked.get(key),
-                            located.identity.get(key).cloned(),
-                        ));
+                        differing.extend(other(field(key), locked.get(key), found.get(key).cloned()));
                     }
                 }
                 Err(_) => {
                     let reason = files.paths.iter().find_map(|path| read_digest(path).err());
-                    differing.extend(other(field("digest"), locked.get("digest"), reason.flatten()));
+                    let key = if locked.contains_key("digest") { "digest" } else { "files" };
+                    differing.extend(other(field(key), locked.get(key), reason.flatten()));
                 }
             }
         }

@@ -1,8 +1,8 @@
 use super::*;
 use gage_core::{MetricResult, Outcome, ScoreCard};
 use gage_record::{
-    AnswerEntry, JournalEntry, JournalWriter, RunFolder, RunStatus, SampleRecord, SampleTiming, Scores,
-    ScoresEntry,
+    AnswerEntry, JournalEntry, JournalWriter, RunFolder, RunIdentity, RunStatus, SampleRecord, SampleTiming,
+    Scores, ScoresEntry,
 };
 
 fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord {
@@ -38,6 +38,11 @@ fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord
     }
 }
 
+/// The identity of a run with one task.
+fn identity() -> RunIdentity {
+    RunIdentity { config: json!({"tasks": [{"task_id": "t"}]}), ..RunIdentity::default() }
+}
+
 fn look(followers: &Followers, folder: &Path) -> Value {
     // As if some time had passed.
     if let Some(one) = followers.open().get(folder) {
@@ -50,7 +55,7 @@ fn look(followers: &Followers, folder: &Path) -> Value {
 fn a_run_is_followed_until_it_has_ended() {
     let root = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(root.path(), "run").unwrap();
-    let mut manifest = Manifest::new("run", "0.1.0", json!({"config": {"tasks": [{"task_id": "t"}]}}));
+    let mut manifest = Manifest::new("run", "0.1.0", identity());
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     let mut append = |records: &[SampleRecord]| {
@@ -106,7 +111,7 @@ fn a_run_is_followed_until_it_has_ended() {
 fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
     let root = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(root.path(), "run").unwrap();
-    let manifest = Manifest::new("run", "0.1.0", json!({"config": {"tasks": [{"task_id": "t"}]}}));
+    let manifest = Manifest::new("run", "0.1.0", identity());
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     let now = unix_milliseconds();

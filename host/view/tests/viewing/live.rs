@@ -11,7 +11,7 @@ fn tasks_that_have_not_begun_are_to_come() {
     let Some(browser) = browser("a run of several tasks") else { return };
     let root = tempfile::tempdir().expect("a folder");
     let (folder, mut manifest, mut writer) = begin(root.path(), "nightly");
-    manifest.identity["config"]["tasks"] =
+    manifest.identity.config["tasks"] =
         json!([{"task_id": "t", "dataset_id": "t"}, {"task_id": "later", "dataset_id": "t"}]);
     manifest.write(&folder).expect("a manifest");
     let event = |kind: &str, task_id: &str, total: u64| {

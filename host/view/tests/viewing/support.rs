@@ -7,7 +7,8 @@ use gage_figures::{
     write_reports,
 };
 use gage_record::{
-    ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming, Stage,
+    ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus, SampleRecord,
+    SampleTiming, Stage,
 };
 use gage_view::{RunsRoot, Viewer, ViewerOptions};
 use serde_json::{Value, json};
@@ -146,8 +147,8 @@ pub(crate) fn begin(root: &Path, run_id: &str) -> (RunFolder, Manifest, JournalW
     (folder, manifest, writer)
 }
 
-fn identity() -> Value {
-    json!({
+fn identity() -> RunIdentity {
+    let identity = json!({
         "config": {
             "api_version": "gage/v1alpha1",
             "kind": "PipelineConfig",
@@ -163,8 +164,9 @@ fn identity() -> Value {
             "tasks": [{"task_id": "t", "dataset_id": "t"}],
             "custom": {"steps": [{"step": "inference"}, {"step": "auto_eval"}]},
         },
-        "backends": {"b": {"model": "tiny-model"}},
-    })
+        "backends": {"b": {"type": "openai_http", "model": "tiny-model"}},
+    });
+    serde_json::from_value(identity).expect("an identity")
 }
 
 pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {

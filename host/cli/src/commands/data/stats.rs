@@ -58,7 +58,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
 fn to_json(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> anyhow::Result<Value> {
     let mut value = serde_json::to_value(report)?;
     value["dataset_id"] = dataset.planned.spec.dataset_id.as_str().into();
-    value["source"] = dataset.located.identity.clone();
+    value["source"] = json!(dataset.located.identity);
     value["rejected"] = rejected.into();
     Ok(value)
 }
@@ -72,7 +72,7 @@ fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> a
         terminal::count_of(report.samples, "Sample"),
         dataset.located.shown
     ))))?;
-    if let Some(digest) = dataset.located.identity["digest"].as_str() {
+    if let Some(digest) = &dataset.located.identity.digest {
         line(&format!("  {}", digest.replacen(':', " ", 1)))?;
     }
     if rejected > 0 {

@@ -58,7 +58,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
 fn to_json(dataset: &LocatedDataset, report: &ValidationReport, is_valid: bool) -> anyhow::Result<Value> {
     let mut value = serde_json::to_value(report)?;
     value["dataset_id"] = dataset.planned.spec.dataset_id.as_str().into();
-    value["source"] = dataset.located.identity.clone();
+    value["source"] = json!(dataset.located.identity);
     value["valid"] = is_valid.into();
     Ok(value)
 }

@@ -1,0 +1,46 @@
+//! The suites of the runs in a folder, each with its baseline.
+
+use crate::refresh::count;
+use crate::{Baseline, History, HistoryError};
+use rusqlite::Row;
+use serde::Serialize;
+
+/// A suite of which there are runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Suite {
+    /// Its name.
+    pub name: String,
+    /// How many runs are of it.
+    pub runs: u64,
+    /// When the first of them began.
+    pub first: String,
+    /// When the last of them began.
+    pub last: String,
+    /// The run that others are compared with, where somebody chose one.
+    pub baseline: Option<Baseline>,
+}
+
+impl History {
+    /// The suites of which there are runs, by name.
+    ///
+    /// # Errors
+    /// When the index fails, and when the baselines cannot be read.
+    pub fn suites(&self) -> Result<Vec<Suite>, HistoryError> {
+        let mut suites = self.index.read(|connection| {
+            let mut statement = connection.prepare(
+                "SELECT suite, count(*), min(created_at), max(created_at) FROM runs WHERE suite IS NOT NULL
+                 GROUP BY suite ORDER BY suite",
+            )?;
+            let suite = |row: &Row<'_>| {
+                let (name, runs) = (row.get(0)?, count(row.get(1)?));
+                Ok(Suite { name, runs, first: row.get(2)?, last: row.get(3)?, baseline: None })
+            };
+            statement.query_map([], suite)?.collect::<rusqlite::Result<Vec<Suite>>>()
+        })?;
+        let baselines = self.baselines()?;
+        for suite in &mut suites {
+            suite.baseline = baselines.iter().find(|baseline| baseline.suite == suite.name).cloned();
+        }
+        Ok(suites)
+    }
+}

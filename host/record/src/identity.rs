@@ -1,0 +1,273 @@
+//! The identity of a run: everything that its results are made from. Two runs with equal identities give equal numbers.
+//!
+//! The manifest stores the identity, `gage.lock` pins it, and `--resume` and `--locked` compare it. All three go through
+//! [`RunIdentity::pinned`], which holds what can change a number. Facts of the machine (threads, slots, the
+//! names of processors) are not part of an identity: [`Manifest::facts`](crate::Manifest) holds them.
+
+mod settings;
+
+use crate::FileDigest;
+use crate::differences::{Difference, compare, describe};
+use gage_core::Object;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The key of the digests of redacted values.
+const WITHHELD: &str = "withheld";
+
+/// The parts of an identity, in the order in which locks store and comparisons report them.
+pub const IDENTITY_PARTS: [&str; 6] = ["host", "datasets", "plugins", "prompts", "backends", "settings"];
+
+/// Everything that the results of a run are made from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunIdentity {
+    /// The expanded configuration, without limits such as `budget`. Secrets are replaced by their names.
+    pub config: Value,
+    /// The versions of the host's own scoring.
+    pub host: HostIdentity,
+    /// The datasets of the run's tasks, by id.
+    pub datasets: BTreeMap<String, DatasetIdentity>,
+    /// The components that took part, by the reference that the suite uses.
+    pub plugins: BTreeMap<String, ComponentIdentity>,
+    /// The prompts of roles, by role.
+    pub prompts: BTreeMap<String, PromptIdentity>,
+    /// The backends that were opened, by id.
+    pub backends: BTreeMap<String, BackendIdentity>,
+    /// Digests of redacted values of the configuration, by place: `backends.model.config.extra_body.token`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub withheld: BTreeMap<String, String>,
+}
+
+/// The versions of the host's own scoring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostIdentity {
+    /// Grows when the same answers would get other figures.
+    pub scoring_version: u32,
+}
+
+/// The content of a dataset. Digests of local files are present only if they were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetIdentity {
+    /// Each file of a dataset that has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<DatasetFile>,
+    /// Of the only file, or of the list of all files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// The file of labels beside the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<FileDigest>,
+    /// The name of a dataset on a hub.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hub_id: Option<String>,
+    /// The commit that was fetched from a hub.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The digest of the chat template that renders its prompts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_template: Option<String>,
+}
+
+/// One of several files of a dataset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetFile {
+    /// The name of a local file, or the path within a hub's repository.
+    pub name: String,
+    /// The digest of its bytes.
+    pub digest: String,
+    /// How many they are.
+    pub bytes: u64,
+}
+
+/// A component that took part in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComponentIdentity {
+    /// The component's own name.
+    pub component: String,
+    /// Its version.
+    pub version: String,
+    /// The digest of its bytes.
+    pub digest: String,
+    /// The version of `gage:plugin` that it was built against.
+    pub wit_version: String,
+    /// The version of the member that the suite uses.
+    pub scorer_version: String,
+    /// The limits that it runs under. Work beyond a limit fails, so they can change a number.
+    pub limits: Object,
+}
+
+/// The prompt of a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptIdentity {
+    /// The id of the prompt.
+    pub prompt_id: String,
+    /// The digest of its templates and parameters.
+    pub digest: String,
+}
+
+/// The model behind a backend and how it is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BackendIdentity {
+    /// The `type` of the configuration: `llama_cpp`, `openai_http`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The name of the model, or of its file.
+    pub model: String,
+    /// What the backend reports: digests, context length, build, kernel variant. The keys depend on its type.
+    #[serde(default)]
+    pub details: Object,
+}
+
+impl DatasetIdentity {
+    /// What can change a number. The names of files are left out, and so is the digest of the list that names them: each
+    /// file has a digest of its own.
+    pub fn pinned(&self) -> Value {
+        let mut pinned = to_json(self);
+        if let Value::Object(keys) = &mut pinned
+            && !self.files.is_empty()
+        {
+            keys.shift_remove("digest");
+            let files = self.files.iter().map(|file| json!({"digest": file.digest, "bytes": file.bytes}));
+            keys.insert("files".to_owned(), files.collect());
+        }
+        pinned
+    }
+}
+
+impl BackendIdentity {
+    /// The digest of the model's file, if the model is a file.
+    pub fn file_digest(&self) -> Option<&str> {
+        self.details.get("file_digest").and_then(Value::as_str)
+    }
+
+    /// What can change a number. The name of a file is left out, since its digest pins it.
+    fn pinned(&self) -> Value {
+        let mut pinned = to_json(self);
+        if let Value::Object(keys) = &mut pinned
+            && self.file_digest().is_some()
+        {
+            keys.shift_remove("model");
+        }
+        pinned
+    }
+}
+
+impl RunIdentity {
+    /// The name that the suite gives itself.
+    pub fn suite_name(&self) -> Option<&str> {
+        suite_name(&self.config)
+    }
+
+    /// The ids of the tasks, in the order of the suite.
+    pub fn task_ids(&self) -> impl Iterator<Item = &str> {
+        let tasks = self.config["tasks"].as_array().into_iter().flatten();
+        tasks.filter_map(|task| task["task_id"].as_str())
+    }
+
+    /// The model behind a backend; the backend's id if the run did not open it.
+    pub fn model_of<'i>(&'i self, backend_id: &'i str) -> &'i str {
+        self.backends.get(backend_id).map_or(backend_id, |backend| &backend.model)
+    }
+
+    /// The models under test, each once, in the order of the roles that ask them.
+    pub fn models(&self) -> Vec<&str> {
+        let roles = self.config["role_adapters"].as_array().into_iter().flatten();
+        let mut models: Vec<&str> = Vec::new();
+        for role in roles.filter(|role| role["role_type"] == "dut_model") {
+            let Some(backend_id) = role["backend_id"].as_str() else { continue };
+            let model = self.model_of(backend_id);
+            if !models.contains(&model) {
+                models.push(model);
+            }
+        }
+        models
+    }
+
+    /// What can change a number, by part (see [`IDENTITY_PARTS`]). Two runs with equal parts are the same evaluation.
+    pub fn pinned(&self) -> Object {
+        let mut settings = settings::pinned(&self.config);
+        let withheld = settings::pinned_withheld(&self.config, &self.withheld);
+        if let (Value::Object(settings), false) = (&mut settings, withheld.is_empty()) {
+            settings.insert(WITHHELD.to_owned(), to_json(&withheld));
+        }
+        let datasets: Object =
+            self.datasets.iter().map(|(id, dataset)| (id.clone(), dataset.pinned())).collect();
+        let backends: Object =
+            self.backends.iter().map(|(id, backend)| (id.clone(), backend.pinned())).collect();
+        let parts = [
+            to_json(&self.host),
+            datasets.into(),
+            to_json(&self.plugins),
+            to_json(&self.prompts),
+            backends.into(),
+            settings,
+        ];
+        IDENTITY_PARTS.iter().map(|part| (*part).to_owned()).zip(parts).collect()
+    }
+
+    /// Why a run of this identity cannot go on as one of another: each place that differs, with the values before and now.
+    /// Empty if it can. A run can go on whenever both have equal [pinned](RunIdentity::pinned) parts and are of one suite.
+    pub fn differences(&self, now: &RunIdentity) -> Vec<String> {
+        let (before, found) = (self.pinned(), now.pinned());
+        let mut all: Vec<Difference> = Vec::new();
+        if !is_same_suite(&self.config, &now.config) {
+            // By the places of the configuration, which is what people edit.
+            let [before, found] = [&self.config, &now.config].map(settings::comparable_document);
+            all.extend(compare("config", &before, &found));
+        }
+        for part in IDENTITY_PARTS.iter().filter(|part| **part != "settings") {
+            all.extend(compare(part, &before[*part], &found[*part]));
+        }
+        let withheld = |pinned: &Object| pinned["settings"][WITHHELD].clone();
+        let [before, found] = [withheld(&before), withheld(&found)].map(|value| match value {
+            Value::Null => json!({}),
+            value => value,
+        });
+        all.extend(compare(WITHHELD, &before, &found));
+        all.into_iter().map(describe).collect()
+    }
+}
+
+/// Whether two expanded configurations are of one suite and can give no other numbers. Digests of redacted values are not
+/// looked at.
+pub fn is_same_suite(one: &Value, other: &Value) -> bool {
+    suite_name(one) == suite_name(other) && settings::pinned(one) == settings::pinned(other)
+}
+
+/// Whether one of the [differences](RunIdentity::differences) of two identities is a redacted value.
+pub fn is_withheld(difference: &str) -> bool {
+    difference.starts_with(WITHHELD)
+}
+
+/// A configuration without the sections that say how much a run may take, how many tasks run at a time, and whether a
+/// question is asked twice. Identities hold it so, and a run may go on with others.
+pub fn without_limits(mut document: Value) -> Value {
+    if let Value::Object(keys) = &mut document {
+        for key in settings::LIMITS {
+            keys.shift_remove(key);
+        }
+    }
+    document
+}
+
+fn suite_name(config: &Value) -> Option<&str> {
+    config["metadata"]["name"].as_str()
+}
+
+/// Identities hold strings, numbers and maps with text keys, which JSON can always represent.
+fn to_json<T: Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! The settings of a suite that can change a number.
+
+use super::suite_name;
+use gage_core::{ENTRY_IDS, Object};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Sections that change no number: what is for people, and what a run may take.
+const FREE_SECTIONS: [&str; 7] =
+    ["api_version", "kind", "metadata", "cache", "budget", "pricing", "task_parallelism"];
+
+/// Those of them that an identity does not even record.
+pub(super) const LIMITS: [&str; 4] = ["budget", "cache", "pricing", "task_parallelism"];
+
+/// Keys that change no number: the section, the way from one of its entries to the mapping, and the keys there. They name
+/// places whose content is pinned by a digest, say how fast things go or how long they may take, or are secret. Other
+/// mappings, such as the parameters of plugins, may use the same names for something else.
+const FREE_KEYS: [(&str, &[&str], &[&str]); 11] = [
+    (
+        "datasets",
+        &["params"],
+        &[
+            "path",
+            "labels_path",
+            "tokenizer_config",
+            "content_root",
+            "endpoint",
+            "token",
+            "offline",
+            "streaming",
+        ],
+    ),
+    ("datasets", &["params", "media"], &["allowed_roots"]),
+    ("backends", &["config"], BACKEND),
+    ("backends", &["config", "lora"], &["path"]),
+    ("role_adapters", &["backend", "config"], BACKEND),
+    ("role_adapters", &["backend", "config", "lora"], &["path"]),
+    ("role_adapters", &["resource_requirement"], &["pool_size"]),
+    ("plugins", &[], &["source"]),
+    ("tasks", &[], &["max_inflight"]),
+    ("custom", &[], &["max_inflight"]),
+    ("builtin", &[], &["max_inflight"]),
+];
+
+/// The same of the settings of a backend.
+const BACKEND: &[&str] = &[
+    "model_path",
+    "mmproj",
+    "api_key",
+    "api_key_env",
+    "api_key_file",
+    "headers",
+    "max_concurrency",
+    "async_max_concurrency",
+    "adaptive_concurrency",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "timeout",
+    "connect_timeout",
+    "read_timeout",
+    "threads",
+    "slots",
+    "isolation",
+];
+
+/// The settings that can change a number, lists of named entries as mappings, so that differences name the entries and
+/// their order does not count.
+pub(super) fn pinned(config: &Value) -> Value {
+    let mut kept = Object::new();
+    for (section, value) in without_free_keys(config) {
+        let id_key = ENTRY_IDS.iter().find(|(name, _)| *name == section).map(|(_, id_key)| *id_key);
+        let value = match id_key {
+            Some(id_key) => by_id(value, id_key),
+            None => value,
+        };
+        kept.insert(section, value);
+    }
+    Value::Object(kept)
+}
+
+/// The digests of redacted values that can change a number. `config` tells how entries are named.
+pub(super) fn pinned_withheld<'w>(
+    config: &Value,
+    withheld: &'w BTreeMap<String, String>,
+) -> BTreeMap<&'w str, &'w str> {
+    let free = free_places(config);
+    let is_free = |place: &str| {
+        FREE_SECTIONS.iter().any(|section| is_below(place, section))
+            || free.iter().any(|free| is_below(place, free))
+    };
+    let kept = withheld.iter().filter(|(place, _)| !is_free(place));
+    kept.map(|(place, digest)| (place.as_str(), digest.as_str())).collect()
+}
+
+/// The settings that can change a number, as the suite writes them, with the name of the suite.
+pub(super) fn comparable_document(config: &Value) -> Value {
+    let mut document = without_free_keys(config);
+    if let Some(name) = suite_name(config) {
+        document.insert("metadata".to_owned(), json!({"name": name}));
+    }
+    Value::Object(document)
+}
+
+fn without_free_keys(config: &Value) -> Object {
+    let mut kept = Object::new();
+    for (key, section) in config.as_object().into_iter().flatten() {
+        if FREE_SECTIONS.contains(&key.as_str()) {
+            continue;
+        }
+        let mut section = section.clone();
+        for (_, way, keys) in FREE_KEYS.iter().filter(|(name, ..)| name == key) {
+            let entries: &mut [Value] = match &mut section {
+                Value::Array(items) => items,
+                one => std::slice::from_mut(one),
+            };
+            for entry in entries {
+                let found = way.iter().try_fold(entry, |entry, step| entry.get_mut(step));
+                if let Some(Value::Object(values)) = found {
+                    values.retain(|key, _| !keys.contains(&key.as_str()));
+                }
+            }
+        }
+        kept.insert(key.clone(), section);
+    }
+    kept
+}
+
+/// The places of all keys of a configuration that change no number: `backends.model.config.api_key`.
+fn free_places(config: &Value) -> Vec<String> {
+    let mut places = Vec::new();
+    for (section, way, keys) in FREE_KEYS {
+        let entries: Vec<String> =
+            match (&config[section], ENTRY_IDS.iter().find(|(name, _)| *name == section)) {
+                (Value::Array(items), Some((_, id_key))) => {
+                    let named = items.iter().enumerate().map(|(number, item)| match item[*id_key].as_str() {
+                        Some(id) => format!("{section}.{id}"),
+                        None => format!("{section}[{number}]"),
+                    });
+                    named.collect()
+                }
+                _ => vec![section.to_owned()],
+            };
+        for entry in entries {
+            let mapping = way.iter().fold(entry, |place, step| format!("{place}.{step}"));
+            places.extend(keys.iter().map(|key| format!("{mapping}.{key}")));
+        }
+    }
+    places
+}
+
+/// Whether a place is another or lies below it.
+fn is_below(place: &str, above: &str) -> bool {
+    place.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// A list whose entries have ids as a mapping.
+fn by_id(section: Value, id_key: &str) -> Value {
+    let Value::Array(items) = section else { return section };
+    let mut named = Object::new();
+    for item in &items {
+        let (Some(id), Value::Object(entries)) = (item[id_key].as_str(), item) else {
+            return Value::Array(items);
+        };
+        let rest = entries.iter().filter(|(key, _)| *key != id_key);
+        let rest: Object = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+        if named.insert(id.to_owned(), Value::Object(rest)).is_some() {
+            return Value::Array(items);
+        }
+    }
+    Value::Object(named)
+}
