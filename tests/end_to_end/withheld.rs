@@ -173,16 +173,21 @@ fn an_address_out_of_a_secret_is_pinned_and_not_written() {
 }
 
 #[test]
-fn words_are_not_blanked_because_a_key_is_one_of_them() {
+fn a_key_of_fewer_than_8_characters_is_not_searched_for() {
     let server = served();
-    for key in ["question", "exact_match", "Question"] {
+    for key in ["answer", "words", "EMPTY"] {
         let workspace = with_keys(&server, &format!("api_key: {key}"));
         workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(0);
-        assert!(workspace.read("runs/r/samples.jsonl").contains("question 1"), "{key}");
+        let samples = workspace.read("runs/r/samples.jsonl");
+        assert!(samples.contains("question 1") && samples.contains("answer 1"), "{key}: {samples}");
         let config = workspace.read("runs/r/config.yaml");
         assert!(config.contains("- exact_match") && config.contains("api_key: (secret)"), "{key}: {config}");
         workspace.run(&["verify", "r"]).expect_code(0);
     }
+    // A longer one is searched for everywhere, so it cannot be a name as well.
+    let workspace = with_keys(&server, "api_key: exact_match");
+    let refused = workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(2);
+    assert!(refused.stderr.contains("this name holds a secret"), "{}", refused.stderr);
 }
 
 #[test]

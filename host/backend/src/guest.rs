@@ -81,10 +81,10 @@ pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
         TIMING_KEYS.into_iter().for_each(|name| drop(output.extra.shift_remove(name)));
     }
     // A component knows what its settings hold.
-    if let Cow::Owned(clean) = gage_core::redact(&output.answer) {
+    if let Cow::Owned(clean) = gage_secrets::redact(&output.answer) {
         output.answer = clean;
     }
-    gage_core::redact_value_and_numbers(&mut output.extra);
+    gage_secrets::redact_value_and_numbers(&mut output.extra);
     output
 }
 

@@ -11,8 +11,9 @@ use crate::conversation::{bytes_of, estimate, info_of, tokens_of, unsupported};
 use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
 use crate::open::{OpenError, OpenOptions};
 use async_trait::async_trait;
-use gage_config::{HttpBackendConfig, Secret};
+use gage_config::HttpBackendConfig;
 use gage_core::{Message, ModelOutput, Object};
+use gage_secrets::SecretString;
 use reply::TextReader;
 use request::Dialect;
 
@@ -58,7 +59,7 @@ impl TextGeneration {
     }
 }
 
-fn bearer(key: Option<&Secret>) -> Vec<Header> {
+fn bearer(key: Option<&SecretString>) -> Vec<Header> {
     let value = key.map(|key| format!("Bearer {}", key.reveal()));
     value.map(|value| Header { name: "authorization", value, is_secret: true }).into_iter().collect()
 }

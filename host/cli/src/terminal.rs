@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 use anyhow::Context as _;
 pub(crate) use compiling::CompilingLine;
 use gage_config::Problems;
-use gage_core::redact;
+use gage_secrets::redact;
 pub(crate) use progress::{ProgressKind, TerminalProgress, stderr_around_view};
 pub(crate) use rows::{FetchProgress, RowProgress};
 use std::io::{IsTerminal as _, Write as _};

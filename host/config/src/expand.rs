@@ -1,6 +1,7 @@
 //! `${VARIABLE}` and `${VARIABLE:-default}`, anywhere in a string.
 
-use crate::secrets::note_variable;
+use crate::placeholder::{MAX_LEVELS, closing_brace, nests_too_deep};
+use crate::secret_marking::note_variable;
 use std::borrow::Cow;
 
 /// Where the values of variables come from.
@@ -19,9 +20,6 @@ pub(crate) struct ExpandError {
 
 const FORMS: &str = "write ${NAME} or ${NAME:-default}; for a literal ${ write $${";
 
-/// The most levels to which variables may nest in a text: `${A}` has one, and `${A:-${B}}` has two.
-const MAX_LEVELS: u8 = 64;
-
 /// Refuses a text whose variables nest too deep.
 pub(crate) fn check_levels(text: &str) -> Result<(), ExpandError> {
     if !nests_too_deep(text) {
@@ -33,34 +31,6 @@ pub(crate) fn check_levels(text: &str) -> Result<(), ExpandError> {
             "use at most {MAX_LEVELS} levels of ${{NAME:-default}} in one text; an escaped $${{ counts as a level"
         ),
     })
-}
-
-/// Returns whether variables nest more than [`MAX_LEVELS`] deep. Each function that reads defaults calls itself for each level,
-/// so a deeper text could overflow the stack. An escaped `$${` counts, because some of them read a text without its escapes.
-pub(crate) fn nests_too_deep(text: &str) -> bool {
-    if text.matches("${").count() <= usize::from(MAX_LEVELS) {
-        return false;
-    }
-    // For each open brace: whether it begins a variable, and how deep the closed variables within it nest.
-    let mut open: Vec<(bool, u8)> = Vec::new();
-    let mut before = 0;
-    for byte in text.bytes() {
-        if byte == b'{' {
-            open.push((before == b'$', 0));
-        } else if byte == b'}'
-            && let Some((is_variable, within)) = open.pop()
-        {
-            let levels = within + u8::from(is_variable);
-            if levels > MAX_LEVELS {
-                return true;
-            }
-            if let Some((_, outer)) = open.last_mut() {
-                *outer = levels.max(*outer);
-            }
-        }
-        before = byte;
-    }
-    false
 }
 
 /// Replaces every variable; a text without any is returned as it is.
@@ -96,20 +66,6 @@ fn replace<'t>(text: &'t str, environment: &Environment<'_>) -> Result<Cow<'t, s
     }
     expanded.push_str(rest);
     Ok(Cow::Owned(expanded))
-}
-
-/// The place of the brace that closes a variable, past those of variables within.
-pub(crate) fn closing_brace(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (place, character) in text.char_indices() {
-        match character {
-            '{' => depth += 1,
-            '}' if depth == 0 => return Some(place),
-            '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
 }
 
 fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, ExpandError> {

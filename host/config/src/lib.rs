@@ -2,7 +2,7 @@
 //! expanded, overrides applied, and the whole is validated into one [`PipelineConfig`] that
 //! nobody parses again. Every error that the text alone shows is found in one go.
 //!
-//! Reads environment variables and files; starts nothing. Imports `gage-core` only; crates
+//! Reads environment variables and files; starts nothing. Imports `gage-core` and `gage-secrets` only; crates
 //! above it see checked values, and keep the [`Node`] of free-form parameters so that what
 //! they find wrong later can still be pointed at.
 
@@ -13,17 +13,18 @@ mod node;
 mod overrides;
 mod parse;
 mod pipeline;
+mod placeholder;
 mod problems;
 mod recorded_config;
 mod redacted;
+mod secret_marking;
 mod secrets;
 mod source;
 
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
     ANTHROPIC_MAX_TOKENS, ApiKey, Header, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits,
-    HttpProtocol, HttpRetry, KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, Secret,
-    TokenLimitName,
+    HttpProtocol, HttpRetry, KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, TokenLimitName,
 };
 pub use elements::backend::llama_cpp::{
     CacheType, ChatTemplate, FlashAttention, Isolation, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
@@ -61,8 +62,9 @@ pub use pipeline::{
 pub use problems::{Problem, Problems, Severity};
 pub use recorded_config::{MissingVariable, RecordedConfig, load_recorded, load_recorded_to_score};
 pub use redacted::{RedactedValue, is_unset, withheld_digests, withheld_of_scoring};
+pub use secret_marking::keep_addresses;
 pub use secrets::{
-    SecretContext, granted_names, is_secret_key, is_secret_name, keep_addresses, public_text,
-    without_secret_defaults, without_users,
+    SecretContext, granted_names, is_secret_key, is_secret_name, public_text, without_secret_defaults,
+    without_users,
 };
 pub use source::{Source, Sources, Span, shown_path};

@@ -23,7 +23,7 @@ use crate::overrides;
 use crate::parse::{expand_node, parse};
 use crate::problems::Problems;
 use crate::redacted::{self, RedactedValue};
-use crate::secrets;
+use crate::secret_marking;
 use crate::source::Span;
 use gage_core::SamplingParams;
 
@@ -259,7 +259,7 @@ fn read_document(
         problems.error(start, "", "the configuration is empty");
     }
     if let Some(root) = &root {
-        secrets::note(root, problems);
+        secret_marking::note(root, problems);
     }
     root
 }
@@ -296,7 +296,7 @@ pub fn load_document(
 
 fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<PipelineConfig> {
     // Once more, for what overrides and parameters put there.
-    secrets::note(root, problems);
+    secret_marking::note(root, problems);
     let mut table = MappingReader::open(root, "", problems)?;
     read_head(&mut table, problems);
     let name =
@@ -328,8 +328,8 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     table.finish(problems);
 
     let mut document = root.to_public_json();
+    gage_secrets::redact_value(&mut document);
     checks::check_names(root, &document, problems);
-    gage_core::redact_value(&mut document);
     let withheld = redacted::withheld(&root.to_json(), &document);
     let config = PipelineConfig {
         name,

@@ -3,7 +3,7 @@
 use crate::secrets::{masked, masked_override, starred};
 use crate::source::{Source, Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use gage_core::{SECRET_MARK, find_secrets, redact};
+use gage_secrets::{SECRET_MARK, find_secrets, redact};
 use std::ops::Range;
 
 /// How bad a problem is.

@@ -7,7 +7,7 @@ use crate::parse::{parse, plain_value};
 use crate::pipeline::{PipelineConfig, load_document};
 use crate::problems::Problems;
 use crate::redacted::{digest_of, is_of_scoring, joined, name_of};
-use gage_core::SECRET_MARK;
+use gage_secrets::SECRET_MARK;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;

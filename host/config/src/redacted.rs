@@ -2,7 +2,8 @@
 //! another value is seen all the same.
 
 use crate::secrets::without_users;
-use gage_core::{Digest, ENTRY_IDS, SECRET_MARK};
+use gage_core::{Digest, ENTRY_IDS};
+use gage_secrets::SECRET_MARK;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -1,18 +1,16 @@
-//! What is never written down: which keys hold a secret, and what of a text that names one may be shown.
+//! Secrets of a document: the keys and variables that hold one, and what may be shown of a text that names one.
 
 mod addresses;
 mod context;
 mod diagnostics;
 mod redact;
-mod registration;
 
-use crate::expand::{closing_brace, nests_too_deep};
+use crate::placeholder::{closing_brace, nests_too_deep};
+pub(crate) use addresses::secrets_in;
 pub use addresses::without_users;
 pub use context::{SecretContext, granted_names};
 pub(crate) use diagnostics::{masked, masked_addresses, masked_override, starred};
-use gage_core::SECRET_MARK as SECRET;
-pub use registration::keep_addresses;
-pub(crate) use registration::{note, note_variable};
+use gage_secrets::SECRET_MARK as SECRET;
 
 /// Whether the value of a key, and everything below it, is never written down.
 pub fn is_secret_key(key: &str) -> bool {
@@ -105,7 +103,7 @@ pub fn without_secret_defaults(written: &str) -> String {
 
 /// Whether a value is a number or a truth value, which is a secret only behind the name of one: what `${MAX_KEYS:-8}` sets
 /// must be seen.
-fn is_plain(value: &str) -> bool {
+pub(crate) fn is_plain(value: &str) -> bool {
     value.parse::<f64>().is_ok() || matches!(value, "true" | "false")
 }
 
@@ -176,7 +174,7 @@ fn without_defaults(written: &str) -> Option<(String, String)> {
 
 /// What of a text is no variable, the defaults of its variables too. Messages pass texts here that the parser refused, so a text
 /// whose variables nest too deep is returned whole.
-fn literals(text: &str) -> Vec<&str> {
+pub(crate) fn literals(text: &str) -> Vec<&str> {
     if nests_too_deep(text) {
         return vec![text];
     }

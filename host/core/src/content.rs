@@ -7,7 +7,6 @@ use serde_json::Value;
 
 pub(crate) mod direct;
 mod read;
-mod write;
 
 pub(crate) use read::read_tool;
 

@@ -1,5 +1,9 @@
-//! How a Sample, its parts, and what a model says are written as JSON: each names its members once, for a text,
-//! for a value, and for paths that lead to one of them.
+//! Samples, their parts and model outputs written as JSON. Each type names its members once, for a text, for a value, and for
+//! paths that lead to one of them.
+
+mod content;
+mod output;
+mod sample;
 
 use crate::Object;
 use crate::content::{ContentPart, Message};

@@ -23,7 +23,6 @@ mod sample;
 mod sampling;
 mod schema;
 mod score;
-mod secrets;
 mod suggest;
 mod suite_sections;
 mod threads;
@@ -49,10 +48,6 @@ pub use sample::{
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{Detail, MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
-pub use secrets::{
-    SECRET_MARK, find_secrets, redact, redact_value, redact_value_and_numbers, register_public_name,
-    register_public_word, register_secret,
-};
 pub use suggest::{check_name, distance, nearest};
 pub use suite_sections::ENTRY_IDS;
 pub use threads::spawn_named;

@@ -1,7 +1,6 @@
 //! What a model says about a sample.
 
 use crate::Object;
-use crate::json_encode::{JsonMembers, Member, always, list, serialize, text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -145,27 +144,6 @@ impl ModelOutput {
     /// The output as JSON, as paths such as `model_output.answer` see it.
     pub fn to_value(&self) -> Value {
         json!(self)
-    }
-}
-
-serialize!(ModelOutput);
-
-impl JsonMembers for ModelOutput {
-    fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
-        [
-            always("answer", Member::Text(&self.answer)),
-            text("answer_normalized", self.answer_normalized.as_deref()),
-            always("finish_reason", Member::Finish(self.finish_reason)),
-            self.usage.map(|usage| ("usage", Member::Usage(usage))),
-            list("continuations", &self.continuations, Member::Continuations),
-            self.rolling.map(|rolling| ("rolling", Member::Rolling(rolling))),
-        ]
-        .into_iter()
-        .flatten()
-    }
-
-    fn extra(&self) -> &Object {
-        &self.extra
     }
 }
 

@@ -16,7 +16,6 @@ mod label;
 mod messages;
 mod parts;
 mod task_type;
-mod write;
 
 pub use answer::AnswerProblem;
 pub use messages::Messages;

@@ -79,7 +79,7 @@ fn backends<'p>(
 fn split(details: Object) -> (Object, Object) {
     let (mut identity, mut facts) = (Object::new(), Object::new());
     for (key, mut value) in details {
-        gage_core::redact_value(&mut value);
+        gage_secrets::redact_value(&mut value);
         match (key.as_str(), value.as_str().and_then(|text| text.split_once("; "))) {
             (KERNELS, Some((_, build))) => {
                 identity.insert(key.clone(), build.into());
@@ -94,7 +94,7 @@ fn split(details: Object) -> (Object, Object) {
 
 fn redacted(text: &str) -> String {
     let mut value = Value::from(text);
-    gage_core::redact_value(&mut value);
+    gage_secrets::redact_value(&mut value);
     value.as_str().unwrap_or_default().to_owned()
 }
 

@@ -1,7 +1,7 @@
 //! Logs: on the standard error stream, in a file, and among the events of a run.
 
 use crate::{Event, Level, Trace};
-use gage_core::{redact, redact_value};
+use gage_secrets::{redact, redact_value};
 use serde_json::{Map, Value};
 use std::fmt::Debug;
 use std::fs::File;

@@ -215,7 +215,7 @@ impl Telemetry {
             .with_links(links);
         let mut span = self.tracer.build_with_context(builder, &Context::new());
         if let Some((_, _, message)) = sample.error {
-            span.set_status(Status::error(gage_core::redact(message).into_owned()));
+            span.set_status(Status::error(gage_secrets::redact(message).into_owned()));
         }
         let whole = Context::new().with_span(span);
         if let Some((answered, at)) = sample.answered {

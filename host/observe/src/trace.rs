@@ -137,7 +137,7 @@ impl Writer {
             match message {
                 Some(Message::Event(mut event)) => {
                     taken();
-                    gage_core::redact_value(&mut event.payload);
+                    gage_secrets::redact_value(&mut event.payload);
                     self.record(&event);
                     held_since.get_or_insert_with(Instant::now);
                 }

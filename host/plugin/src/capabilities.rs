@@ -4,7 +4,6 @@ pub(crate) mod address;
 pub(crate) mod http;
 pub(crate) mod media;
 pub(crate) mod models;
-pub(crate) mod redact;
 
 use crate::bindings::types::{ErrorKind, PluginError};
 use gage_config::Grants;

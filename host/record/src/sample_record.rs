@@ -155,7 +155,7 @@ impl SampleRecord {
 }
 
 fn without_secrets<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&gage_core::redact(text))
+    serializer.serialize_str(&gage_secrets::redact(text))
 }
 
 /// Writes a number, or 0 for one that JSON cannot hold.

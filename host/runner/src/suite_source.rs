@@ -2,7 +2,7 @@
 
 use crate::{Context, RunEvent};
 use gage_config::{Problems, is_secret_name};
-use gage_core::SECRET_MARK;
+use gage_secrets::SECRET_MARK;
 use gage_suite::{LoadedSuite, secret_variables, without_default};
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use crate::document::{each_text, text_of};
 use gage_config::{
     Node, NodeValue, SecretContext, granted_names, public_text, without_secret_defaults, without_users,
 };
-use gage_core::redact;
+use gage_secrets::redact;
 use std::collections::BTreeSet;
 
 /// A secret that was taken out of a document.

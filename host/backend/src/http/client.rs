@@ -6,8 +6,8 @@ use super::recording::HttpRecording;
 use super::statistics::Counters;
 use crate::api::BackendErrorKind;
 use crate::open::OpenError;
-use gage_config::{HttpBackendConfig, HttpConnection, Proxy, Secret, shown_path};
-use gage_core::{redact, redact_value_and_numbers, register_secret};
+use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
+use gage_secrets::{SecretString, redact, redact_value_and_numbers, register_secret};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl HttpClient {
         config: HttpBackendConfig,
         hosts: &HttpHosts,
         tape: Option<Arc<HttpRecording>>,
-        headers: impl FnOnce(Option<&Secret>) -> Vec<Header>,
+        headers: impl FnOnce(Option<&SecretString>) -> Vec<Header>,
     ) -> Result<HttpClient, OpenError> {
         let error = |message: String| OpenError { span: config.span, message, help: None };
         // What is played back was asked with a key, but needs none.
@@ -59,10 +59,6 @@ impl HttpClient {
             let mut value = HeaderValue::from_str(&header.value)
                 .map_err(|_| error(format!("the header `{}` cannot hold its value", header.name)))?;
             value.set_sensitive(header.is_secret);
-            // With what stands before a key even a short one is found again.
-            if header.is_secret {
-                register_secret(&header.value);
-            }
             map.insert(HeaderName::from_static(header.name), value);
         }
         for gage_config::Header { name, value, .. } in &config.headers {
@@ -256,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_fails_names_its_proxy_and_no_password() {
-        let user = Some(("me".to_owned(), Secret::new("pass-of-mine".to_owned())));
+        let user = Some(("me".to_owned(), SecretString::new("proxy_password", "pass-of-mine")));
         let cases = [
             (Proxy::Direct, ""),
             (

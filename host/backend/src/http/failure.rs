@@ -1,7 +1,7 @@
 //! What went wrong with a request, and whether it may pass.
 
 use crate::api::BackendErrorKind;
-use gage_core::redact;
+use gage_secrets::redact;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;

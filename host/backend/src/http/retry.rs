@@ -11,7 +11,7 @@ use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
 use crate::cancellation::{retry_sleep, waiting};
 use base64::Engine as _;
 use bytes::Bytes;
-use gage_core::redact;
+use gage_secrets::redact;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use serde_json::Value;
 use std::time::{Duration, Instant, SystemTime};

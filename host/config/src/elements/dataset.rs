@@ -151,42 +151,7 @@ impl DatasetSpec {
         let params = params?;
         let mut table = MappingReader::open(&params, params_path, problems)?;
         let source = source::read(loader, &mut table, problems);
-        let span_of = |table: &mut MappingReader<'_>, key| table.get(key).map_or(node.span, |node| node.span);
-        let path = match &source {
-            Some(DataSource::Hub(_)) => span_of(&mut table, "hub_id"),
-            _ => span_of(&mut table, "path"),
-        };
-        // Read here, for other sources do not know these keys and refuse them.
-        let of_hub = |key| {
-            let is_hub = matches!(source, Some(DataSource::Hub(_)));
-            params.get(key).filter(|_| is_hub).map_or(path, |node| node.span)
-        };
-        let of_media = |key| {
-            let written = params.get("media").and_then(|media| media.get(key));
-            written.map_or(node.span, |node| node.span)
-        };
-        let mut spans = DatasetSpans {
-            entry: node.span,
-            path,
-            sha256: span_of(&mut table, "sha256"),
-            labels_sha256: span_of(&mut table, "labels_sha256"),
-            labels_path: span_of(&mut table, "labels_path"),
-            hub: HubSpans {
-                revision: of_hub("revision"),
-                subset: of_hub("subset"),
-                split: of_hub("split"),
-                data_files: of_hub("data_files"),
-                endpoint: of_hub("endpoint"),
-            },
-            content_root: span_of(&mut table, "content_root"),
-            media: MediaSpans {
-                allowed_roots: of_media("allowed_roots"),
-                min_pixels: of_media("min_pixels"),
-                max_pixels: of_media("max_pixels"),
-                factor: of_media("factor"),
-            },
-            tokenizer_config: span_of(&mut table, "tokenizer_config"),
-        };
+        let mut spans = read_spans(node.span, &params, source.as_ref(), &mut table);
         // Rows are always streamed; the key is accepted for configurations that say so.
         table.boolean("streaming", problems);
         let preprocess = chain::read_preprocess(&mut table, problems);
@@ -231,6 +196,51 @@ impl DatasetSpec {
             DataSource::Files(files) => files.shown.join(", "),
             DataSource::Hub(hub) => hub.shown(),
         }
+    }
+}
+
+/// The places where the keys of a dataset are written; the dataset itself for those that are not.
+fn read_spans(
+    entry: Span,
+    params: &Node,
+    source: Option<&DataSource>,
+    table: &mut MappingReader<'_>,
+) -> DatasetSpans {
+    let span_of = |table: &mut MappingReader<'_>, key| table.get(key).map_or(entry, |node| node.span);
+    let path = match source {
+        Some(DataSource::Hub(_)) => span_of(table, "hub_id"),
+        _ => span_of(table, "path"),
+    };
+    // Read here, for other sources do not know these keys and refuse them.
+    let of_hub = |key| {
+        let is_hub = matches!(source, Some(DataSource::Hub(_)));
+        params.get(key).filter(|_| is_hub).map_or(path, |node| node.span)
+    };
+    let of_media = |key| {
+        let written = params.get("media").and_then(|media| media.get(key));
+        written.map_or(entry, |node| node.span)
+    };
+    DatasetSpans {
+        entry,
+        path,
+        sha256: span_of(table, "sha256"),
+        labels_sha256: span_of(table, "labels_sha256"),
+        labels_path: span_of(table, "labels_path"),
+        hub: HubSpans {
+            revision: of_hub("revision"),
+            subset: of_hub("subset"),
+            split: of_hub("split"),
+            data_files: of_hub("data_files"),
+            endpoint: of_hub("endpoint"),
+        },
+        content_root: span_of(table, "content_root"),
+        media: MediaSpans {
+            allowed_roots: of_media("allowed_roots"),
+            min_pixels: of_media("min_pixels"),
+            max_pixels: of_media("max_pixels"),
+            factor: of_media("factor"),
+        },
+        tokenizer_config: span_of(table, "tokenizer_config"),
     }
 }
 

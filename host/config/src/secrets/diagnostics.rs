@@ -2,7 +2,7 @@
 
 use super::addresses::{secrets_in, words};
 use super::is_secret_key;
-use crate::expand::closing_brace;
+use crate::placeholder::closing_brace;
 use std::ops::Range;
 
 /// A text with asterisks in the place of values that are secret, as long as it was: for the lines of a suite that an error

@@ -1,7 +1,7 @@
 //! What a scorer saw.
 
+use crate::Object;
 use crate::json_decode::scanner::is_surely_as_written;
-use crate::{Object, redact, redact_value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -45,15 +45,13 @@ impl Detail {
         &mut self.object
     }
 
-    /// Blanks the secrets that are known out of every text and every name within it.
-    pub fn blank_secrets(&mut self) {
-        // Only the escapes of JSON could hide one in its text.
-        let is_clean = |text: &String| !text.contains('\\') && matches!(redact(text), Cow::Borrowed(_));
-        if self.text.as_ref().is_some_and(is_clean) {
+    /// Has a function change the object, unless the text shows that nothing in it is to change.
+    pub fn change(&mut self, is_kept: impl FnOnce(&str) -> bool, change: impl FnOnce(&mut Value)) {
+        if self.text.as_deref().is_some_and(is_kept) {
             return;
         }
         let mut value = Value::Object(std::mem::take(self.object_mut()));
-        redact_value(&mut value);
+        change(&mut value);
         if let Value::Object(object) = value {
             self.object = object;
         }

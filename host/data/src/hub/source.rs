@@ -125,7 +125,7 @@ pub struct HubToken(String);
 impl HubToken {
     /// A token; white space around it is no part of it.
     pub fn new(token: &str) -> HubToken {
-        gage_core::register_secret(token);
+        gage_secrets::register_secret(token);
         HubToken(token.trim().to_owned())
     }
 

@@ -317,7 +317,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
         RejectionStage::Preprocess => Stage::Preprocess,
     };
     let clean = |text: String| match task.scoring.blanks_secrets {
-        true => gage_core::redact(&text).into_owned(),
+        true => gage_secrets::redact(&text).into_owned(),
         false => text,
     };
     SampleRecord {

@@ -12,12 +12,10 @@ use crate::sample::span;
 use batches::PendingAnswer;
 use compact_str::CompactString;
 use extraction::extract;
-use gage_core::{
-    EvalContext, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, TIMING_KEYS, redact,
-    redact_value,
-};
+use gage_core::{EvalContext, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, TIMING_KEYS};
 use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
+use gage_secrets::{redact, redact_value};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -274,7 +272,9 @@ fn blank_secrets_of(result: &mut MetricResult) {
     result.error.iter_mut().for_each(clean);
     let Some(card) = &mut result.card else { return };
     card.explain.iter_mut().chain(&mut card.error_tags).for_each(clean);
-    card.detail.blank_secrets();
+    // Only the escapes of JSON could hide one in its text.
+    let is_clean = |text: &str| !text.contains('\\') && matches!(redact(text), Cow::Borrowed(_));
+    card.detail.change(is_clean, redact_value);
 }
 
 /// The scores of an answer, which fail where one of them did.

@@ -1,8 +1,9 @@
 //! The result of a sample, from its answer to its scores.
 
 use super::failure::SampleFailure;
-use gage_core::{Outcome, OutputView, SampleView, redact, redact_value};
+use gage_core::{Outcome, OutputView, SampleView};
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
+use gage_secrets::{redact, redact_value};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;

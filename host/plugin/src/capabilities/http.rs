@@ -1,12 +1,12 @@
 //! Requests of plugins to the hosts that they were granted.
 
 use super::address::is_public;
-use super::redact::{MIN_SECRET_BYTES, Redactor};
 use super::refuse;
 use crate::bindings::http::{Header, HeaderValue, Request, Response};
 use crate::bindings::types::{ErrorKind, PluginError};
 use futures::future::join_all;
 use gage_config::{Grants, HttpGrant, SecretGrant};
+use gage_secrets::{MIN_SECRET_CHARS, SecretScanner, SecretString, redact, redact_bytes};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{self, HeaderMap, HeaderName};
 use reqwest::{Client, Method, Url};
@@ -46,8 +46,9 @@ pub(crate) struct HttpAccess {
     hosts: Vec<HttpGrant>,
     /// How many more requests each grant allows at the same time, for all calls of the plugin.
     permits: Vec<Semaphore>,
-    secrets: HashMap<String, (SecretGrant, String)>,
-    redactor: Redactor,
+    secrets: HashMap<String, (SecretGrant, SecretString)>,
+    /// Finds the secrets of the plugin, each with its name.
+    scanner: SecretScanner,
 }
 
 /// The thread that drives requests of plugins; calls block on it from threads that may.
@@ -78,13 +79,13 @@ impl HttpAccess {
             let value = secret(&grant.name).filter(|value| !value.is_empty()).ok_or_else(|| {
                 format!("the secret `{}` is granted, but the variable is not set or empty", grant.name)
             })?;
-            if value.len() < MIN_SECRET_BYTES {
+            if value.chars().count() < MIN_SECRET_CHARS {
                 return Err(format!(
-                    "the secret `{}` has fewer than {MIN_SECRET_BYTES} bytes: it could not be kept out of what servers say",
+                    "the secret `{}` has fewer than {MIN_SECRET_CHARS} characters: it could not be kept out of what servers say",
                     grant.name
                 ));
             }
-            secrets.insert(grant.name.clone(), (grant.clone(), value));
+            secrets.insert(grant.name.clone(), (grant.clone(), SecretString::new(&grant.name, &value)));
         }
         let private =
             grants.http.iter().filter(|grant| may_be_private(grant)).map(|grant| grant.host.clone());
@@ -96,11 +97,11 @@ impl HttpAccess {
             .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| format!("HTTP client: {error}"))?;
-        secrets.values().for_each(|(_, value)| gage_core::register_secret(value));
-        let redactor =
-            Redactor::new(secrets.iter().map(|(name, (_, value))| (name.as_str(), value.as_str())));
+        let marked: Vec<(String, &SecretString)> =
+            secrets.iter().map(|(name, (_, value))| (format!("[secret {name}]"), value)).collect();
+        let scanner = SecretScanner::new(marked.iter().map(|(mark, value)| (mark.as_str(), value.reveal())));
         let permits = grants.http.iter().map(|grant| Semaphore::new(grant.max_concurrency)).collect();
-        Ok(HttpAccess { client, hosts: grants.http.clone(), permits, secrets, redactor })
+        Ok(HttpAccess { client, hosts: grants.http.clone(), permits, secrets, scanner })
     }
 
     /// Sends requests at the same time, as far as the grants allow; one result for each, in order. What has
@@ -137,7 +138,7 @@ impl HttpAccess {
 
     async fn exchange(&self, request: Request, left: &AtomicUsize) -> Result<Response, PluginError> {
         let answer = self.try_exchange(request, left).await;
-        answer.map_err(|error| PluginError { message: self.redactor.text(error.message), ..error })
+        answer.map_err(|error| PluginError { message: self.without_secrets(&error.message), ..error })
     }
 
     async fn try_exchange(&self, request: Request, left: &AtomicUsize) -> Result<Response, PluginError> {
@@ -286,7 +287,12 @@ impl HttpAccess {
                 ),
             ));
         }
-        Ok(value)
+        Ok(value.reveal())
+    }
+
+    /// A text as the plugin may see it: its own secrets by their names, and none of those of others.
+    fn without_secrets(&self, text: &str) -> String {
+        redact(&self.scanner.redact(text)).into_owned()
     }
 
     async fn read(
@@ -309,7 +315,7 @@ impl HttpAccess {
             .iter()
             .map(|(name, value)| {
                 let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-                (self.redactor.text(name.as_str().to_owned()), self.redactor.text(value))
+                (self.without_secrets(name.as_str()), self.without_secrets(&value))
             })
             .collect();
         let mut body = Vec::new();
@@ -330,7 +336,7 @@ impl HttpAccess {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Response { status, headers, body: self.redactor.bytes(body) })
+        Ok(Response { status, headers, body: redact_bytes(self.scanner.redact_bytes(body)) })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What of an exchange may lie on a tape.
 
-use gage_core::{Object, redact};
+use gage_core::Object;
+use gage_secrets::redact;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_secret_in_pieces_is_found() {
-        gage_core::register_secret("sk-in-pieces-1");
+        gage_secrets::register_secret("sk-in-pieces-1");
         let event = |text: &str| format!("data: {}\n\n", json!({"choices": [{"delta": {"content": text}}]}));
         let stream = ["is sk-in", "-pie", "ces-1!"].map(event).concat() + "data: [DONE]\n\n";
         let clean = without_secrets_of(stream.clone(), "text/event-stream; charset=utf-8");
@@ -128,7 +129,7 @@ mod tests {
         let other = stream.replace("pie", "cak");
         assert_eq!(without_secrets_of(other.clone(), "text/event-stream"), other);
         let numbers = "{\"token\": 908070605}".to_owned();
-        gage_core::register_secret("908070605");
+        gage_secrets::register_secret("908070605");
         assert_eq!(without_secrets_of(numbers, "application/json"), "{\"token\": \"(secret)\"}");
     }
 }

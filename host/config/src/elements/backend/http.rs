@@ -7,7 +7,7 @@ mod passing;
 mod protocol;
 
 pub(crate) use address::check as check_address;
-pub use key::{ApiKey, Header, KeyError, KeySource, Secret};
+pub use key::{ApiKey, Header, KeyError, KeySource};
 pub use limits::{HttpConnection, HttpLimits, HttpRetry, Proxy};
 pub use protocol::{HttpKind, HttpProtocol, LikelihoodSource, OpenAiOptions, TokenLimitName};
 
@@ -123,7 +123,7 @@ pub(super) fn read(
     let headers = key::read_headers(&mut table, problems);
     // What variables and files hold as keys is known by now.
     let mut public = table.to_public_json();
-    gage_core::redact_value(&mut public);
+    gage_secrets::redact_value(&mut public);
     let connection = HttpConnection::read(&mut table, problems);
     let retry = HttpRetry::read(&mut table, problems);
     let limits = HttpLimits::read(&mut table, problems);

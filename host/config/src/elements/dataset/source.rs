@@ -1,9 +1,10 @@
 //! Where rows come from: files, or a dataset on a hub.
 
-use crate::elements::backend::http::{Secret, check_address};
+use crate::elements::backend::http::check_address;
 use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
+use gage_secrets::SecretString;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -78,7 +79,7 @@ pub struct HubSpec {
     /// Where the hub is; default `https://huggingface.co`.
     pub endpoint: String,
     /// Sent as `Authorization: Bearer`; default none.
-    pub token: Option<Secret>,
+    pub token: Option<SecretString>,
     /// Whether only what was fetched before is used; default no.
     pub offline: bool,
 }
@@ -207,7 +208,10 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
         split,
         data_files,
         endpoint: endpoint.trim_end_matches('/').to_owned(),
-        token: table.text("token", problems).filter(|token| !token.is_empty()).map(Secret::new),
+        token: table
+            .text("token", problems)
+            .filter(|token| !token.is_empty())
+            .map(|token| SecretString::new("token", &token)),
         offline: table.boolean("offline", problems).unwrap_or(false),
     })
 }

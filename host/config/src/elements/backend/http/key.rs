@@ -5,33 +5,12 @@ use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::secrets::{is_secret_key, names_secret};
 use crate::source::{Span, shown_path};
+use gage_secrets::SecretString;
 use std::io::Read as _;
 use std::path::PathBuf;
 
 /// A file that holds a key is not longer than this.
 const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
-
-/// A value that is never written down or printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// A secret of this value.
-    pub fn new(value: String) -> Secret {
-        Secret(value)
-    }
-
-    /// The value itself, for the one place that sends it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("(secret)")
-    }
-}
 
 /// A header that is sent with every request.
 #[derive(Clone, Debug)]
@@ -39,7 +18,7 @@ pub struct Header {
     /// Its name.
     pub name: String,
     /// What is sent.
-    pub value: Secret,
+    pub value: SecretString,
     /// Whether its name, or that of a variable in it, says that it is secret.
     pub is_secret: bool,
 }
@@ -50,7 +29,7 @@ pub enum KeySource {
     /// No key is sent.
     Nobody,
     /// `api_key`: its value, and the text with the variables that it was made of.
-    Given(Secret, Option<String>),
+    Given(SecretString, Option<String>),
     /// `api_key_env`: the name of a variable.
     Variable(String),
     /// `api_key_file`: a file that holds the key and nothing else.
@@ -95,7 +74,7 @@ impl ApiKey {
         let variable = table.text("api_key_env", problems);
         let file = table.text("api_key_file", problems);
         let source = match (inline, variable, file) {
-            (Some(key), ..) => KeySource::Given(Secret(key), written),
+            (Some(key), ..) => KeySource::Given(SecretString::new("api_key", &key), written),
             (None, Some(name), _) => KeySource::Variable(name),
             (None, None, Some(path)) => KeySource::File(PathBuf::from(path)),
             (None, None, None) => KeySource::Nobody,
@@ -104,7 +83,7 @@ impl ApiKey {
         if let KeySource::Variable(name) = &source
             && let Ok(value) = std::env::var(name)
         {
-            gage_core::register_secret(&value);
+            gage_secrets::register_secret(&value);
         }
         let key = ApiKey { source, span };
         // What variables and files hold is looked at when there is something to ask.
@@ -120,7 +99,7 @@ impl ApiKey {
     ///
     /// # Errors
     /// When there is none where one should be, or when it cannot be sent in a header.
-    pub fn value(&self) -> Result<Option<Secret>, KeyError> {
+    pub fn value(&self) -> Result<Option<SecretString>, KeyError> {
         let fail = |key, message: String, help: &str| {
             Err(KeyError { key, span: self.span, message, help: help.to_owned() })
         };
@@ -173,8 +152,7 @@ impl ApiKey {
             };
             return fail(key, message, "look at the variable or the file that it is taken from");
         }
-        gage_core::register_secret(&value);
-        Ok(Some(Secret(value)))
+        Ok(Some(SecretString::new(key, &value)))
     }
 
     /// Whether a key that is not in the configuration itself can be had.
@@ -242,7 +220,11 @@ pub(super) fn read_headers(table: &mut MappingReader<'_>, problems: &mut Problem
                 continue;
             }
             let is_secret = is_secret_key(&entry.key) || entry.written.as_deref().is_some_and(names_secret);
-            headers.push(Header { name: entry.key.clone(), value: Secret(text.clone()), is_secret });
+            let value = match is_secret {
+                true => SecretString::new(&entry.key, text),
+                false => SecretString::unmarked(&entry.key, text),
+            };
+            headers.push(Header { name: entry.key.clone(), value, is_secret });
         }
     }
     headers
@@ -260,7 +242,8 @@ mod tests {
             ("sk-${KEY:-sk-${OTHER}}-2", "the key is from KEY, OTHER (`api_key`)"),
             ("sk-1", "the key is from `api_key`"),
         ] {
-            let source = KeySource::Given(Secret("sk-1".to_owned()), Some(written.to_owned()));
+            let source =
+                KeySource::Given(SecretString::unmarked("api_key", "sk-1"), Some(written.to_owned()));
             let key = ApiKey { source, span: Span { source: 0, start: 0, end: 0 } };
             assert_eq!(key.described(), expected, "{written}");
         }

@@ -1,11 +1,11 @@
 //! How a server is reached, what is sent again, and how much it is asked.
 
 use super::address;
-use super::key::Secret;
 use crate::elements::backend::{seconds, small};
 use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
 use crate::source::Span;
+use gage_secrets::SecretString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub enum Proxy {
     /// None, whatever the environment says.
     Direct,
     /// This one, with a user and a password where it wants them.
-    Address(String, Option<(String, Secret)>),
+    Address(String, Option<(String, SecretString)>),
 }
 
 /// How a server is reached.
@@ -98,7 +98,7 @@ fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
                      `proxy_user`, and a password into `proxy_password`",
                 );
             }
-            let password = Secret::new(password.clone().unwrap_or_default());
+            let password = SecretString::new("proxy_password", password.as_deref().unwrap_or_default());
             Proxy::Address(text.to_owned(), user.clone().map(|user| (user, password)))
         }
     };

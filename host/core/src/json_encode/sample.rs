@@ -1,8 +1,8 @@
-//! Writes a Sample in its standard form.
+//! A Sample in its standard form.
 
-use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec};
+use super::{JsonMembers, Member, always, list, object, serialize, text, value};
 use crate::Object;
-use crate::json_encode::{JsonMembers, Member, always, list, object, serialize, text, value};
+use crate::sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec};
 
 serialize!(Sample, ChoiceOption, Reference, FewShotExample, SandboxSpec);
 
@@ -11,7 +11,7 @@ impl JsonMembers for Sample {
         [
             always("schema_version", Member::Text(self.schema_version)),
             always("id", Member::Text(&self.id)),
-            text("task_type", self.task_type.as_ref().map(super::TaskType::name)),
+            text("task_type", self.task_type.as_ref().map(crate::TaskType::name)),
             always("messages", Member::Messages(&self.messages)),
             list("options", &self.options, Member::Options),
             always("references", Member::References(&self.references)),

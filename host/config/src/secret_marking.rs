@@ -1,12 +1,12 @@
-//! Makes the values of secrets known to the process, as a document is read: see [`gage_core::keep_secret`].
+//! Marks of secrets, set as a document is read: see [`gage_secrets::register_secret`].
 
-use super::addresses::secrets_in;
-use super::context::{SecretContext, granted_names};
-use super::{SECRET, is_plain, is_secret_name, literals, names_secret};
-use crate::expand::closing_brace;
 use crate::node::{Node, NodeValue};
+use crate::placeholder::closing_brace;
 use crate::problems::Problems;
-use gage_core::{register_public_name, register_public_word, register_secret};
+use crate::secrets::{
+    SecretContext, granted_names, is_plain, is_secret_name, literals, names_secret, secrets_in,
+};
+use gage_secrets::{SECRET_MARK, register_secret};
 use std::collections::BTreeSet;
 
 /// What a document says of a value by the keys above it.
@@ -26,11 +26,8 @@ struct SecretPosition<'k> {
 pub(crate) fn note(root: &Node, problems: &mut Problems) {
     let place = SecretPosition { key: "", is_secret: false, is_headers: false, is_known: false };
     let granted = granted_names(root);
-    granted.iter().for_each(|name| register_public_name(name));
-    let mut notes =
-        SecretRegistration { path: Vec::new(), granted: &granted, ordinary: String::new(), problems };
+    let mut notes = SecretRegistration { path: Vec::new(), granted: &granted, problems };
     notes.walk(root, root.written.as_deref(), place);
-    register_public_word(&notes.ordinary);
 }
 
 struct SecretRegistration<'p> {
@@ -38,8 +35,6 @@ struct SecretRegistration<'p> {
     path: Vec<&'p str>,
     /// Names of variables, which are no secrets.
     granted: &'p BTreeSet<String>,
-    /// All names and texts that are no secrets.
-    ordinary: String,
     problems: &'p mut Problems,
 }
 
@@ -51,8 +46,6 @@ impl<'p> SecretRegistration<'p> {
                 for entry in entries {
                     let key = entry.key.as_str();
                     let is_own = beside.is_secret(entry);
-                    self.ordinary.push_str(key);
-                    self.ordinary.push(' ');
                     let is_headers = matches!(key.to_lowercase().as_str(), "headers" | "extra_headers");
                     // A header is found elsewhere only where its own name says that it is secret: `application/json` is none.
                     let is_known = !is_headers && (is_own || place.is_known && !place.is_headers);
@@ -81,13 +74,6 @@ impl<'p> SecretRegistration<'p> {
             }
             NodeValue::Text(text) if self.granted.contains(text) => {}
             NodeValue::Text(text) => {
-                if !place.is_secret
-                    && !names_secret(written.unwrap_or(text))
-                    && secrets_in(place.key, text).is_empty()
-                {
-                    self.ordinary.push_str(text);
-                    self.ordinary.push(' ');
-                }
                 note_text(node, text, written, place, self.problems);
             }
         }
@@ -102,7 +88,7 @@ fn note_text(
     problems: &mut Problems,
 ) {
     // What a parameter of a RunConfig is, is known when it was put there.
-    if text.is_empty() || text.contains(SECRET) || text.contains('\u{1}') {
+    if text.is_empty() || text.contains(SECRET_MARK) || text.contains('\u{1}') {
         return;
     }
     let is_named = written.is_some_and(names_secret);
@@ -125,11 +111,9 @@ fn note_text(
             continue;
         }
         register_secret(secret);
-        register_secret(&unescaped(secret));
         if let Some((_, password)) = secret.split_once(':') {
             problems.hide(node.span, password, false);
             register_secret(password);
-            register_secret(&unescaped(password));
         }
     }
 }
@@ -149,7 +133,6 @@ pub fn keep_addresses(text: &str) {
         register_secret(&text[place.clone()]);
         if let Some((_, password)) = text[place].split_once(':') {
             register_secret(password);
-            register_secret(&unescaped(password));
         }
     }
 }
@@ -170,31 +153,11 @@ fn note_defaults(text: &str) {
     }
 }
 
-/// A part of an address without its `%XX`.
-fn unescaped(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
-    while let Some(byte) = bytes.get(at) {
-        let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(meant) => {
-                out.push(meant);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pipeline::{Environment, parse_document};
-    use gage_core::redact;
+    use gage_secrets::redact;
 
     #[test]
     fn what_a_document_holds_under_names_of_secrets_is_known_and_ordinary_values_are_not() {
@@ -207,7 +170,7 @@ mod tests {
         };
         let text = r#"
 api_key: literal-value-1
-other: {token: "quoted\u00e9value-1", password: 987654321}
+other: {token: "quoted\u00e9value-1", password: 987604321}
 block:
   private_key: |
     first-line-1
@@ -231,7 +194,7 @@ secret: *a
         for secret in [
             "literal-value-1",
             "quotedévalue-1",
-            "987654321",
+            "987604321",
             "first-line-1",
             "second-line-1",
             "bearer-value-1",
@@ -244,7 +207,7 @@ secret: *a
             "of-a-variable-1",
             "anchored-value-1",
         ] {
-            assert_eq!(redact(secret), SECRET, "{secret}");
+            assert_eq!(redact(secret), SECRET_MARK, "{secret}");
         }
         for ordinary in ["ordinary-kind-1", "innocent-value-1", "123456789", "host"] {
             assert_eq!(redact(ordinary), ordinary);

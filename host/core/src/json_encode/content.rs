@@ -1,8 +1,8 @@
-//! Writes messages in the shape of the OpenAI chat API; content is always a list of parts.
+//! Messages in the shape of the OpenAI chat API; content is always a list of parts.
 
-use super::{ContentPart, Message};
+use super::{JsonMembers, MediaMember, Member, always, list, serialize, text};
 use crate::Object;
-use crate::json_encode::{JsonMembers, MediaMember, Member, always, list, serialize, text};
+use crate::content::{ContentPart, Message};
 
 serialize!(ContentPart, Message);
 

@@ -1,0 +1,47 @@
+//! Numbers in JSON texts: a secret of digits alone may stand there as a number, which only a string can replace.
+
+use crate::examined::count_examined;
+use std::ops::Range;
+
+/// The strings of a JSON text, read from the front. The state is kept between questions, so each byte is read once.
+#[derive(Default)]
+pub(crate) struct JsonStrings {
+    /// How many bytes have been read.
+    read: usize,
+    is_within: bool,
+    is_escaped: bool,
+}
+
+impl JsonStrings {
+    /// Returns whether a position is within a string. Positions must not decrease from call to call.
+    pub(crate) fn are_open_at(&mut self, text: &[u8], position: usize) -> bool {
+        for byte in text.get(self.read..position).unwrap_or_default() {
+            count_examined(1);
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.is_within => self.is_escaped = true,
+                b'"' => self.is_within = !self.is_within,
+                _ => {}
+            }
+        }
+        self.read = position;
+        self.is_within
+    }
+}
+
+/// Whether a text may be JSON, or a line of an event stream that holds JSON.
+pub(crate) fn may_be_json(text: &[u8]) -> bool {
+    let start = text.trim_ascii_start();
+    start.starts_with(b"{") || start.starts_with(b"[") || start.starts_with(b"data:")
+}
+
+/// The whole number around some of its digits; it begins at `from` at the earliest.
+pub(crate) fn number_around(text: &[u8], digits: &Range<usize>, from: usize) -> Range<usize> {
+    let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+    let before = text.get(from..digits.start).unwrap_or_default();
+    let start = digits.start - before.iter().rev().take_while(|byte| is_part(byte)).count();
+    let after = text.get(digits.end..).unwrap_or_default();
+    let end = digits.end + after.iter().take_while(|byte| is_part(byte)).count();
+    count_examined(end - start);
+    start..end
+}

@@ -1,0 +1,123 @@
+//! The secrets of the process: a value that is marked once is taken out of every text from then on.
+
+use crate::{MIN_SECRET_CHARS, SECRET_MARK, SecretScanner};
+use gage_core::Object;
+use parking_lot::RwLock;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// All values that are marked, and the scanner for them. A new scanner takes its place when a value is added, so that
+/// searches do not wait.
+static REGISTRY: RwLock<SecretRegistry> = RwLock::new(SecretRegistry { values: Vec::new(), scanner: None });
+
+struct SecretRegistry {
+    values: Vec<String>,
+    scanner: Option<Arc<SecretScanner>>,
+}
+
+/// Marks a value as a secret for the rest of the process. Of `Bearer KEY`, the key is marked; of a text of several lines, as
+/// a private key in PEM, each line is marked.
+pub fn register_secret(value: &str) {
+    let mut registry = REGISTRY.write();
+    let before = registry.values.len();
+    for part in parts(value) {
+        if !registry.values.iter().any(|known| known == part) {
+            registry.values.push(part.to_owned());
+        }
+    }
+    if registry.values.len() > before {
+        let scanner = SecretScanner::new(registry.values.iter().map(|value| (SECRET_MARK, value.as_str())));
+        registry.scanner = Some(Arc::new(scanner));
+    }
+}
+
+/// The parts of a value that are searched for.
+fn parts(value: &str) -> Vec<&str> {
+    let value = value.trim();
+    let key = value.split_once(' ').filter(|(scheme, _)| {
+        ["bearer", "basic", "token"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+    });
+    let value = key.map_or(value, |(_, key)| key.trim());
+    // The frame of a key in PEM is not secret.
+    let lines = value.split(['\n', '\r']).map(str::trim).filter(|line| !line.starts_with("-----"));
+    lines.filter(|part| part.chars().count() >= MIN_SECRET_CHARS && !part.contains(SECRET_MARK)).collect()
+}
+
+fn scanner() -> Option<Arc<SecretScanner>> {
+    REGISTRY.read().scanner.clone()
+}
+
+/// A text without the secrets that are marked.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    match scanner() {
+        Some(scanner) => scanner.redact(text),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Bytes without the secrets that are marked.
+pub fn redact_bytes(bytes: Vec<u8>) -> Vec<u8> {
+    match scanner() {
+        Some(scanner) => scanner.redact_bytes(bytes),
+        None => bytes,
+    }
+}
+
+/// The places of secrets in a text, in bytes, from the front.
+pub fn find_secrets(text: &str) -> Vec<Range<usize>> {
+    scanner().map(|scanner| scanner.find(text)).unwrap_or_default()
+}
+
+/// Takes the secrets out of every text and every name within a value. Numbers stay, so that a document of ordinary numbers
+/// does not depend on the secrets of its reader.
+pub fn redact_value(value: &mut Value) {
+    if let Some(scanner) = scanner() {
+        scanner.redact_value(value, false);
+    }
+}
+
+/// Takes the secrets out of an object of a server or a plugin, which may have made a number of a secret.
+pub fn redact_value_and_numbers(object: &mut Object) {
+    if let Some(scanner) = scanner() {
+        scanner.redact_object(object, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_marked_value_is_known_to_the_whole_process() {
+        register_secret("known-by-all-1");
+        register_secret("known-by-all-2");
+        assert_eq!(redact("known-by-all-1 known-by-all-2"), "(secret) (secret)");
+        assert_eq!(find_secrets("a known-by-all-1"), [2..16]);
+        assert_eq!(redact_bytes(b"\xff known-by-all-1".to_vec()), b"\xff (secret)");
+        let mut value = json!(["known-by-all-2"]);
+        redact_value(&mut value);
+        assert_eq!(value, json!(["(secret)"]));
+    }
+
+    #[test]
+    fn parts_are_keys_of_schemes_and_lines_of_8_characters() {
+        for (value, expected) in [
+            ("1234567", vec![]),
+            ("élèvesé1", vec!["élèvesé1"]),
+            (" question ", vec!["question"]),
+            ("Bearer sk-live-1", vec!["sk-live-1"]),
+            ("basic bWU6cHctMQ==", vec!["bWU6cHctMQ=="]),
+            ("two words-1", vec!["two words-1"]),
+            ("(secret) and more", vec![]),
+            (
+                "-----BEGIN KEY-----\nAAAAbbbb1\nCCCCdddd2\nshort\n-----END KEY-----\n",
+                vec!["AAAAbbbb1", "CCCCdddd2"],
+            ),
+        ] {
+            assert_eq!(parts(value), expected, "{value}");
+        }
+    }
+}
