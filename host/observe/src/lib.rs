@@ -1,13 +1,12 @@
-//! What a run says about itself while it goes on: events, one a line, to a file, to memory and to a
-//! server; counters for Prometheus; traces and metrics for OpenTelemetry; and the set-up of logs.
+//! Observability of a run: events, one a line, to a file, to memory and to a server; counters for Prometheus; traces and
+//! metrics for OpenTelemetry; and the set-up of logs.
 //!
-//! - **Nobody waits for an observer.** Events pass through a bounded queue to one thread that writes; what
-//!   finds no room is counted, and said once.
+//! - **A run never waits for an observer.** Events pass through a bounded queue to one thread that writes. An event that finds
+//!   the queue full is dropped and counted, and one warning reports the count.
 //! - **No failure of an observer fails a run**, or changes its results.
-//! - **Failures are always told of**, however few samples are sampled.
+//! - **Failures are always recorded**, however few samples are sampled.
 //!
-//! Imports nothing of the workspace; used by the engine, which says what happens, and by the
-//! program, which says who is told.
+//! Imports `gage-core` for the redaction of secrets. The engine emits the events; the program decides where they go.
 
 mod event;
 mod http;
@@ -18,17 +17,19 @@ mod otlp;
 mod recorder;
 mod sampling;
 mod scrape;
+mod shutdown;
 mod trace;
 
 pub use event::{Event, Level};
 pub use http::ClientError;
 pub use logs::{LogFormat, LogSettings, init_logs};
 pub use meters::{AnswerMeasurements, Meters, RequestTotals};
-pub use observability::{Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES};
+pub use observability::{Observability, ObserveError};
 pub use otlp::{SampleEnd, Telemetry, TelemetryError, TelemetrySettings};
 pub use recorder::{
     FileRecorder, HttpRecorder, HttpRecorderError, HttpRecorderSettings, MemoryRecorder, Recorder,
 };
 pub use sampling::Sampling;
 pub use scrape::serve_metrics;
+pub use shutdown::{SHUTDOWN_TIMEOUT, SHUTDOWN_TIMEOUT_AFTER_FAILURE};
 pub use trace::Trace;

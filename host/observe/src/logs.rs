@@ -2,12 +2,13 @@
 
 use crate::{Event, Level, Trace};
 use gage_secrets::{redact, redact_value};
+use parking_lot::RwLock;
 use serde_json::{Map, Value};
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::{Metadata, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
@@ -135,7 +136,7 @@ static SINK: RwLock<Option<Trace>> = RwLock::new(None);
 
 /// Sends logs to the events of a run from now on; to none where there is no trace.
 pub(crate) fn send_logs_to(trace: Option<Trace>) {
-    *SINK.write().unwrap_or_else(PoisonError::into_inner) = trace;
+    *SINK.write() = trace;
 }
 
 struct LogSink;
@@ -143,7 +144,7 @@ struct LogSink;
 impl<S: Subscriber> Layer<S> for LogSink {
     fn on_event(&self, event: &tracing::Event<'_>, _context: Context<'_, S>) {
         // A log that is written while the sink changes has no run to belong to.
-        let Ok(sink) = SINK.try_read() else { return };
+        let Some(sink) = SINK.try_read() else { return };
         let Some(trace) = &*sink else { return };
         let mut fields = Fields(Map::new());
         fields.0.insert("target".to_owned(), event.metadata().target().into());
@@ -152,7 +153,7 @@ impl<S: Subscriber> Layer<S> for LogSink {
         let mut fields = Value::Object(fields.0);
         redact_value(&mut fields);
         let event = Event::new("log", level, fields);
-        if level >= Level::Warn { trace.emit(event) } else { trace.emit_one_of_many(event) }
+        if level >= Level::Warn { trace.emit(event) } else { trace.emit_best_effort(event) }
     }
 }
 

@@ -1,5 +1,6 @@
-//! What is counted and measured while a run goes on, for Prometheus and for the figures at its end.
+//! Counters and histograms of a run, for Prometheus and for the figures at its end.
 
+use parking_lot::{Mutex, RwLock};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -7,8 +8,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// What is known of a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -224,7 +225,7 @@ impl Meters {
     /// A sample is finished.
     pub fn finished(&self, task_id: &str, outcome: &'static str) {
         self.with(task_id, |task| {
-            let mut ended = task.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut ended = task.ended.lock();
             match ended.iter().find(|(known, _)| *known == outcome) {
                 Some((_, counter)) => {
                     counter.inc();
@@ -267,10 +268,10 @@ impl Meters {
     }
 
     fn with(&self, task_id: &str, count: impl FnOnce(&TaskMeters)) {
-        if let Some(task) = self.0.tasks.read().unwrap_or_else(PoisonError::into_inner).get(task_id) {
+        if let Some(task) = self.0.tasks.read().get(task_id) {
             return count(task);
         }
-        let mut tasks = self.0.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = self.0.tasks.write();
         count(tasks.entry(task_id.to_owned()).or_insert_with(|| self.0.meters_of(task_id)))
     }
 }
@@ -301,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_can_be_read() {
+    fn counters_are_encoded_as_openmetrics() {
         let meters = Meters::new("1.2.3");
         meters.task_started("t", Some(3));
         meters.request_began("t");

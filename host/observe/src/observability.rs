@@ -1,4 +1,4 @@
-//! Everything by which a run tells about itself, put together.
+//! The observers of a run, put together: recorders of events, telemetry, logs and counters.
 
 use crate::logs::send_logs_to;
 use crate::recorder::{FileRecorder, HttpRecorder, HttpRecorderSettings, Recorder};
@@ -6,11 +6,6 @@ use crate::{HttpRecorderError, MemoryRecorder, Meters, Sampling, Telemetry, Trac
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// How long the end of a run waits for the servers that are told of it.
-pub const PATIENCE: Duration = Duration::from_secs(5);
-/// The same where a failure has ended the run, whose end is not to be held up.
-pub const PATIENCE_OF_FAILURES: Duration = Duration::from_secs(1);
 
 /// What a run tells about itself beyond its results, and whom. The default writes `events.jsonl` with what
 /// is not about single samples, and with every failure.
@@ -98,10 +93,10 @@ impl Observability {
     }
 
     /// Ends what [`Observability::begin`] began, and the traces and metrics of the run; returns how many events were lost. All
-    /// servers are waited for at the same time, and no longer than `patience` together.
-    pub fn end(&self, trace: &Trace, patience: Duration) -> u64 {
+    /// servers are waited for at the same time, and no longer than `timeout` together.
+    pub fn end(&self, trace: &Trace, timeout: Duration) -> u64 {
         send_logs_to(None);
-        let by = Instant::now() + patience;
+        let by = Instant::now() + timeout;
         std::thread::scope(|threads| {
             if let Some(telemetry) = &self.telemetry {
                 threads.spawn(move || telemetry.finish(by));

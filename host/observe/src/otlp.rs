@@ -5,7 +5,7 @@ mod instruments;
 
 use crate::http::ClientError;
 use crate::meters::AnswerMeasurements;
-use crate::observability::PATIENCE_OF_FAILURES;
+use crate::shutdown::SHUTDOWN_TIMEOUT_AFTER_FAILURE;
 use client::{CountedSpans, Transport};
 use instruments::Instruments;
 use opentelemetry::trace::{
@@ -20,14 +20,15 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider};
+use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Spans that may wait to be sent.
-const SPANS_WAITING: usize = 16_384;
+const SPAN_QUEUE_CAPACITY: usize = 16_384;
 
 /// Where traces and metrics go.
 #[derive(Clone, Debug)]
@@ -122,7 +123,7 @@ impl Telemetry {
             .with_timeout(settings.timeout)
             .with_endpoint(format!("{base}/v1/traces"))
             .build()?;
-        let batches = BatchConfigBuilder::default().with_max_queue_size(SPANS_WAITING).build();
+        let batches = BatchConfigBuilder::default().with_max_queue_size(SPAN_QUEUE_CAPACITY).build();
         let exporter = CountedSpans::new(exporter, Arc::clone(&arrived));
         let spans = SdkTracerProvider::builder()
             .with_span_processor(BatchSpanProcessor::builder(exporter).with_batch_config(batches).build())
@@ -227,10 +228,16 @@ impl Telemetry {
                 KeyValue::new("gen_ai.usage.output_tokens", count(answered.completion_tokens)),
             ];
             attributes.extend(answered.first_token_ms.map(|ms| KeyValue::new("gage.first_token_ms", ms)));
-            self.part("inference", SpanKind::Client, before(at, answered.latency_ms), at, attributes, &whole);
+            let stage = SpanBuilder::from_name("inference")
+                .with_kind(SpanKind::Client)
+                .with_start_time(before(at, answered.latency_ms))
+                .with_attributes(attributes);
+            self.stage(stage, at, &whole);
         }
         if sample.scoring_ms.is_some() {
-            self.part("scoring", SpanKind::Internal, scored_from, end, Vec::new(), &whole);
+            let stage =
+                SpanBuilder::from_name("scoring").with_kind(SpanKind::Internal).with_start_time(scored_from);
+            self.stage(stage, end, &whole);
         }
         whole.span().end_with_timestamp(end);
         self.count(&whole);
@@ -238,7 +245,7 @@ impl Telemetry {
 
     /// Ends the trace, and sends what is left until `by` at most. Returns how many spans did not arrive; says so once.
     pub fn finish(&self, by: Instant) -> u64 {
-        let Some(runtime) = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+        let Some(runtime) = self.runtime.lock().take() else {
             return 0;
         };
         let tasks: Vec<Context> = self.open_tasks().drain().map(|(_, context)| context).collect();
@@ -264,11 +271,11 @@ impl Telemetry {
     /// of a post that nobody answers, and knows no other time but that of the post; so whoever waits for it is left alone.
     fn shut_down(&self, by: Instant) -> bool {
         let left = || by.saturating_duration_since(Instant::now());
-        let (spans, metrics, patience) = (self.spans.clone(), self.metrics.clone(), left());
+        let (spans, metrics, timeout) = (self.spans.clone(), self.metrics.clone(), left());
         let (sender, ended) = channel();
         let works: [Box<dyn FnOnce() -> OTelSdkResult + Send>; 2] = [
-            Box::new(move || spans.shutdown_with_timeout(patience)),
-            Box::new(move || metrics.shutdown_with_timeout(patience)),
+            Box::new(move || spans.shutdown_with_timeout(timeout)),
+            Box::new(move || metrics.shutdown_with_timeout(timeout)),
         ];
         let count = works.len();
         for work in works {
@@ -282,18 +289,9 @@ impl Telemetry {
         (0..count).all(|_| ended.recv_timeout(left()).unwrap_or(false))
     }
 
-    fn part(
-        &self,
-        name: &'static str,
-        kind: SpanKind,
-        start: SystemTime,
-        end: SystemTime,
-        attributes: Vec<KeyValue>,
-        whole: &Context,
-    ) {
-        let builder =
-            SpanBuilder::from_name(name).with_kind(kind).with_start_time(start).with_attributes(attributes);
-        let mut span = self.tracer.build_with_context(builder, whole);
+    /// Records a stage of a sample, which is over.
+    fn stage(&self, builder: SpanBuilder, end: SystemTime, sample: &Context) {
+        let mut span = self.tracer.build_with_context(builder, sample);
         let is_recording = span.is_recording();
         span.end_with_timestamp(end);
         self.ended.fetch_add(u64::from(is_recording), Ordering::Relaxed);
@@ -311,15 +309,15 @@ impl Telemetry {
         self.ended.fetch_add(u64::from(is_sampled), Ordering::Relaxed);
     }
 
-    fn open_tasks(&self) -> std::sync::MutexGuard<'_, HashMap<String, Context>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open_tasks(&self) -> parking_lot::MutexGuard<'_, HashMap<String, Context>> {
+        self.tasks.lock()
     }
 }
 
 impl Drop for Telemetry {
     fn drop(&mut self) {
         // A run that came to its end has done it before.
-        self.finish(Instant::now() + PATIENCE_OF_FAILURES);
+        self.finish(Instant::now() + SHUTDOWN_TIMEOUT_AFTER_FAILURE);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where events go: a file, memory, a server.
+//! Recorders of events: a file, memory, a server.
 
 mod file;
 mod http;

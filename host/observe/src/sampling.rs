@@ -1,4 +1,4 @@
-//! Which samples' events are kept, where there are too many to keep all.
+//! Sampling of events, if there are too many to keep all.
 
 use std::str::FromStr;
 

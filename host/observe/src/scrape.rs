@@ -16,9 +16,9 @@ use tokio::sync::Semaphore;
 
 /// The format of [`Meters::encode`].
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// How long a reader may take to send its request.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Readers at once.
+/// How long a client may take to send its request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Clients that are connected at the same time.
 const MAX_CONNECTIONS: usize = 32;
 
 /// Listens at an address, for as long as the runtime lives that this is called in: `GET /metrics` gives the
@@ -42,7 +42,7 @@ async fn accept(listener: TcpListener, meters: Meters) {
                 tokio::spawn(async move {
                     let service = service_fn(move |request| answer(request, meters.clone()));
                     let mut server = hyper::server::conn::http1::Builder::new();
-                    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+                    server.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIMEOUT);
                     // A reader that goes away has nothing to be told.
                     let _ = server.serve_connection(TokioIo::new(stream), service).await;
                     drop(reader);

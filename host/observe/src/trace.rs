@@ -3,26 +3,27 @@
 use crate::Level;
 use crate::event::Event;
 use crate::recorder::Recorder;
+use parking_lot::Mutex;
 use serde_json::json;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Events that may wait for the thread that writes them. An event is a few hundred bytes.
 const QUEUE_CAPACITY: usize = 16_384;
-/// From this on only what matters is taken: failures, and what is not about a single sample.
-const CROWDED: usize = QUEUE_CAPACITY / 4 * 3;
-/// How long an event is held back at most before it can be read in the file.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// Above this many waiting events, only failures and events of the run or a task are accepted.
+const SAMPLE_EVENT_CAPACITY: usize = QUEUE_CAPACITY / 4 * 3;
+/// How long an event is buffered at most before it can be read in the file.
+const MAX_FLUSH_DELAY: Duration = Duration::from_millis(250);
 
 /// Takes the events of a run. Clones are handles of the same; what was emitted before
 /// [`Trace::finish`] is recorded.
 #[derive(Clone)]
-pub struct Trace(Arc<Shared>);
+pub struct Trace(Arc<TraceState>);
 
-struct Shared {
+struct TraceState {
     sender: SyncSender<Message>,
     waiting: AtomicUsize,
     lost: AtomicU64,
@@ -41,7 +42,7 @@ impl Trace {
     /// When the machine has no thread left.
     pub fn start(recorders: Vec<Box<dyn Recorder>>, first_id: u64) -> std::io::Result<Trace> {
         let (sender, receiver) = sync_channel(QUEUE_CAPACITY);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(TraceState {
             sender,
             waiting: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
@@ -58,30 +59,30 @@ impl Trace {
             });
             writer.finish(by)
         })?;
-        *shared.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        *shared.writer.lock() = Some(writer);
         Ok(Trace(shared))
     }
 
-    /// Takes an event that matters: of the run, of a task, of a failure. Never waits; lost only where
-    /// even the room that is kept for such events is used up.
+    /// Accepts an event of the run, of a task or of a failure. Never waits. The event is dropped only if
+    /// even the capacity that is reserved for such events is used up.
     pub fn emit(&self, event: Event) {
         self.put(event, QUEUE_CAPACITY);
     }
 
-    /// Takes one of many events; lost, and counted, where the thread that writes cannot keep up.
-    pub fn emit_one_of_many(&self, event: Event) {
-        self.put(event, CROWDED);
+    /// Accepts one of many events. If the writing thread cannot keep up, the event is dropped and counted.
+    pub fn emit_best_effort(&self, event: Event) {
+        self.put(event, SAMPLE_EVENT_CAPACITY);
     }
 
     /// How many events found no room so far.
-    pub fn lost_events(&self) -> u64 {
+    pub(crate) fn lost_events(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
 
     /// Writes what was emitted, and ends the thread; servers are waited for until `by` at most. Returns how many events were
     /// lost on the way or by a recorder. Later events are lost.
     pub fn finish(&self, by: Instant) -> u64 {
-        let writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writer = self.0.writer.lock().take();
         let Some(writer) = writer else { return self.lost_events() };
         let lost = self.lost_events();
         if lost > 0 {
@@ -118,11 +119,11 @@ impl Writer {
     fn run(&mut self, receiver: &Receiver<Message>, taken: impl Fn()) -> Instant {
         let mut held_since: Option<Instant> = None;
         loop {
-            let patience = held_since.map(|since| PATIENCE.saturating_sub(since.elapsed()));
-            let message = match patience {
+            let delay = held_since.map(|since| MAX_FLUSH_DELAY.saturating_sub(since.elapsed()));
+            let message = match delay {
                 None => receiver.recv().ok(),
-                Some(patience) => match receiver.recv_timeout(patience) {
-                    Ok(message) if !patience.is_zero() => Some(message),
+                Some(delay) => match receiver.recv_timeout(delay) {
+                    Ok(message) if !delay.is_zero() => Some(message),
                     Err(RecvTimeoutError::Disconnected) => None,
                     late => {
                         self.recorders.iter_mut().for_each(|recorder| recorder.flush());
@@ -213,16 +214,16 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_disk_stops_nobody_and_what_matters_still_has_room() {
+    fn a_slow_disk_blocks_no_emitter_and_failures_are_kept() {
         let (allow, allowed) = std::sync::mpsc::channel();
         let memory = MemoryRecorder::default();
         let trace = Trace::start(vec![Box::new(SlowRecorder(allowed, memory.clone()))], 0).unwrap();
         for _ in 0..QUEUE_CAPACITY {
-            trace.emit_one_of_many(Event::new("sample", Level::Debug, Value::Null));
+            trace.emit_best_effort(Event::new("sample", Level::Debug, Value::Null));
         }
         trace.emit(Event::new("failure", Level::Warn, Value::Null));
         let lost = trace.lost_events();
-        assert!(lost > 0 && lost as usize >= QUEUE_CAPACITY - CROWDED - 1, "{lost}");
+        assert!(lost > 0 && lost as usize >= QUEUE_CAPACITY - SAMPLE_EVENT_CAPACITY - 1, "{lost}");
         // With nobody to allow, everything is allowed.
         drop(allow);
         assert_eq!(trace.finish(Instant::now()), lost);
@@ -238,7 +239,7 @@ mod tests {
         let memory = MemoryRecorder::default();
         let trace = Trace::start(vec![Box::new(memory.clone())], 0).unwrap();
         trace.emit(Event::new("a", Level::Info, Value::Null));
-        let writer = trace.0.writer.lock().unwrap().take().unwrap();
+        let writer = trace.0.writer.lock().take().unwrap();
         drop(trace);
         assert_eq!(writer.join().unwrap(), 0);
         assert_eq!(memory.events().len(), 1);

@@ -80,7 +80,7 @@ async fn events_are_posted_in_batches_with_the_name_of_the_run() {
 }
 
 #[tokio::test]
-async fn where_too_many_posts_fail_the_rest_goes_to_a_file_and_nothing_is_lost() {
+async fn after_too_many_failed_posts_events_go_to_a_file() {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(503)).mount(&server).await;
     let folder = tempfile::tempdir().expect("a folder");
@@ -105,7 +105,7 @@ async fn a_failure_now_and_then_is_in_the_file_and_the_rest_is_posted() {
 }
 
 #[test]
-fn what_neither_server_nor_file_takes_is_counted() {
+fn events_lost_to_server_and_file_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     // A port that was free a moment ago has nobody behind it.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -117,7 +117,7 @@ fn what_neither_server_nor_file_takes_is_counted() {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused_and_its_password_not_shown() {
+fn an_invalid_address_is_refused_without_its_password() {
     let folder = tempfile::tempdir().expect("a folder");
     for url in ["", "collector", "ftp://user:hunter2@host/", "http://user:hunter2@/"] {
         let Err(error) = HttpRecorder::start(settings(url.to_owned(), folder.path())) else {
@@ -261,7 +261,7 @@ async fn spans_that_a_collector_refuses_are_counted() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_servers_that_hang_and_what_they_did_not_take_is_kept_or_counted() {
+async fn hanging_servers_do_not_delay_the_end_of_a_run() {
     let server = MockServer::start().await;
     let hangs = ResponseTemplate::new(200).set_delay(Duration::from_secs(3_600));
     Mock::given(method("POST")).respond_with(hangs).mount(&server).await;

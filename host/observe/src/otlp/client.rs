@@ -7,8 +7,9 @@ use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::SpanData;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Longest answer of a collector that is read.
@@ -28,11 +29,11 @@ impl Transport {
     }
 
     pub(super) fn last_error(&self) -> Option<String> {
-        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last_error.lock().clone()
     }
 
     fn remember(&self, reason: &str) {
-        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+        *self.last_error.lock() = Some(reason.to_owned());
     }
 }
 

@@ -133,7 +133,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_a_full_disk_does_not_take_is_counted() {
+    fn events_lost_to_a_full_disk_are_counted() {
         // The device takes nothing, as a disk that is full.
         let file = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
         let path = PathBuf::from("/dev/full");

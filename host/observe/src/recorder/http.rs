@@ -3,19 +3,20 @@
 use super::{FileRecorder, Recorder};
 use crate::Event;
 use crate::http::{ClientError, client, without_secrets};
+use parking_lot::Mutex;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// Batches that may wait to be posted.
-const BATCHES_WAITING: usize = 64;
+const BATCH_QUEUE_CAPACITY: usize = 64;
 /// Posts before the share of those that failed says something.
 const MIN_POSTS: u64 = 5;
 /// How long a batch that is not full waits for more events.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_BATCH_DELAY: Duration = Duration::from_secs(2);
 
 /// How events are posted.
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ impl HttpRecorder {
     pub fn start(settings: HttpRecorderSettings) -> Result<HttpRecorder, HttpRecorderError> {
         let (url, client) = client(&settings.url, settings.timeout)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (sender, batches) = sync_channel(BATCHES_WAITING);
+        let (sender, batches) = sync_channel(BATCH_QUEUE_CAPACITY);
         let (by, ends_by) = watch::channel(None);
         let fallback = Arc::new(Fallback { path: settings.fallback.clone(), state: Mutex::default() });
         let poster = Poster {
@@ -142,7 +143,7 @@ impl Recorder for HttpRecorder {
     }
 
     fn flush(&mut self) {
-        if self.held_since.is_some_and(|since| since.elapsed() >= PATIENCE) {
+        if self.held_since.is_some_and(|since| since.elapsed() >= MAX_BATCH_DELAY) {
             self.post();
         }
     }
@@ -251,16 +252,16 @@ struct Fallback {
 #[derive(Default)]
 struct FallbackState {
     file: Option<FileRecorder>,
-    is_said: bool,
+    is_warned: bool,
     kept: u64,
     lost: u64,
 }
 
 impl Fallback {
     fn keep(&self, batch: &Batch, reason: &str) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.is_said {
-            state.is_said = true;
+        let mut state = self.state.lock();
+        if !state.is_warned {
+            state.is_warned = true;
             let path = self.path.display();
             tracing::warn!(%path, reason, "events could not be posted; those that did not arrive are in the file");
         }
@@ -282,7 +283,7 @@ impl Fallback {
     }
 
     fn finish(&self, by: Instant) -> u64 {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let of_file = state.file.as_mut().map_or(0, |file| file.finish(by));
         if state.kept > 0 {
             tracing::warn!(

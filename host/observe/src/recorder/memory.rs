@@ -2,7 +2,8 @@
 
 use super::Recorder;
 use crate::Event;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Keeps every event; its clones share them. Memory grows with the events.
@@ -12,13 +13,13 @@ pub struct MemoryRecorder(Arc<Mutex<Vec<Event>>>);
 impl MemoryRecorder {
     /// What was recorded so far.
     pub fn events(&self) -> Vec<Event> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }
 
 impl Recorder for MemoryRecorder {
     fn record(&mut self, event: &Event, _line: &[u8]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+        self.0.lock().push(event.clone());
     }
 
     fn flush(&mut self) {}

@@ -5,8 +5,8 @@ use crate::sample::result::SampleResult;
 use crate::sample::usage::{usage_in, usage_of};
 use gage_core::{Outcome, Usage};
 use gage_observe::{
-    AnswerMeasurements, Event, Level, Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES, SampleEnd,
-    Trace,
+    AnswerMeasurements, Event, Level, Observability, ObserveError, SHUTDOWN_TIMEOUT,
+    SHUTDOWN_TIMEOUT_AFTER_FAILURE, SampleEnd, Trace,
 };
 use gage_record::format::{EVENTS_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{ErrorNote, RunFolder, SampleTiming, Stage};
@@ -35,7 +35,7 @@ impl Events {
         let trace = observability.begin(folder.run_id(), &file, &unsent)?;
         let observability = observability.clone();
         // Until it is known how the run ends.
-        let patience = PATIENCE_OF_FAILURES;
+        let patience = SHUTDOWN_TIMEOUT_AFTER_FAILURE;
         Ok(Events { trace, observability, answers: Mutex::default(), patience })
     }
 
@@ -43,7 +43,7 @@ impl Events {
     pub(crate) fn end(mut self, kind: &'static str, payload: Value, is_failure: bool) {
         self.emit_run(kind, payload);
         if !is_failure {
-            self.patience = PATIENCE;
+            self.patience = SHUTDOWN_TIMEOUT;
         }
     }
 
@@ -123,7 +123,7 @@ impl Events {
             let mut payload = object_of(&answered);
             payload.insert("index".to_owned(), result.index.into());
             let event = Event::new("inference_finished", Level::Debug, Value::Object(payload));
-            self.trace.emit_one_of_many(event.of_sample(task_id, &result.sample_id));
+            self.trace.emit_best_effort(event.of_sample(task_id, &result.sample_id));
         }
     }
 
@@ -167,7 +167,7 @@ impl Events {
         } else if self.keeps("scoring", task_id, end.sample_id) {
             let payload = json!({"index": end.index, "scoring_ms": end.scoring_ms, "scores": scores()});
             let event = Event::new("sample_scored", Level::Debug, payload);
-            self.trace.emit_one_of_many(event.of_sample(task_id, end.sample_id));
+            self.trace.emit_best_effort(event.of_sample(task_id, end.sample_id));
         }
     }
 
