@@ -129,9 +129,9 @@ impl Corpus {
     fn results(&self, registry: &Registry) -> Vec<Results> {
         let mut found = Vec::new();
         for plugin in registry.list().expect("the plugins") {
-            for member in plugin.family.descriptions() {
+            for member in plugin.component.descriptions() {
                 let name = member.name.as_str();
-                found.extend(match plugin.family.world() {
+                found.extend(match plugin.component.world() {
                     World::Metric => Some(self.of_metric(registry, name)),
                     World::Extractor => Some(self.of_extractor(registry, name)),
                     World::Judge => Some(self.of_judge(registry, name)),
@@ -153,14 +153,15 @@ impl Corpus {
     ) -> (ConfiguredMember<K>, Value, Results) {
         let scorer = format!("{kind} {name}");
         let params = self.params.get(&scorer).cloned().unwrap_or_else(|| json!({}));
-        let (family, member) = registry.find::<K>(&PluginReference::Name(name.to_owned())).expect("a scorer");
-        let configured = family.configure(member.as_deref(), params.clone());
+        let (component, member) =
+            registry.find::<K>(&PluginReference::Name(name.to_owned())).expect("a scorer");
+        let configured = component.configure(member.as_deref(), params.clone());
         let configured = configured.unwrap_or_else(|problems| panic!("{scorer}: {problems:?}"));
         let version = configured.description().version.clone();
         (configured, params, Results { scorer, version, results: BTreeMap::new() })
     }
 
-    /// All samples: those that say more, and the pairs, where each family finds its reference.
+    /// All samples: those that say more, and the pairs, where each component finds its reference.
     fn samples(&self) -> Vec<Value> {
         let of_pair = |[answer, label]: &[String; 2]| {
             json!({

@@ -1,7 +1,7 @@
 //! A component of whatever kind it turns out to be.
 
 use crate::component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
-use crate::component_members::{MemberDescription, PluginComponent, PluginKind};
+use crate::component_members::{PluginComponent, PluginKind};
 use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, inspect};
 use crate::kinds::aggregator::{AggregatorComponent, AggregatorKind};
@@ -13,6 +13,7 @@ use crate::kinds::metric::{MetricComponent, MetricKind};
 use crate::kinds::preprocessor::{PreprocessorComponent, PreprocessorKind};
 use crate::kinds::role_adapter::{RoleAdapterComponent, RoleAdapterKind};
 use crate::limits::Limits;
+use crate::member_description::MemberDescription;
 use crate::world::World;
 use gage_core::Object;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub enum AnyComponent {
 
 /// A kind of plugins that an [`AnyComponent`] may turn out to be.
 pub trait AnyKind: PluginKind {
-    /// The family, if it is of this kind.
+    /// The component, if it is of this kind.
     fn of(any: &AnyComponent) -> Option<Arc<PluginComponent<Self>>>;
 }
 
@@ -50,7 +51,7 @@ macro_rules! take {
         $(impl AnyKind for $kind {
             fn of(any: &AnyComponent) -> Option<Arc<PluginComponent<$kind>>> {
                 match any {
-                    AnyComponent::$variant(family) => Some(Arc::clone(family)),
+                    AnyComponent::$variant(component) => Some(Arc::clone(component)),
                     _ => None,
                 }
             }
@@ -69,18 +70,18 @@ take!(
     Backend: BackendKind,
 );
 
-/// Does the same with a family of whichever kind.
+/// Does the same with a component of whichever kind.
 macro_rules! each {
-    ($any:expr, $family:ident => $body:expr) => {
+    ($any:expr, $component:ident => $body:expr) => {
         match $any {
-            AnyComponent::Metric($family) => $body,
-            AnyComponent::Preprocessor($family) => $body,
-            AnyComponent::DocHook($family) => $body,
-            AnyComponent::Aggregator($family) => $body,
-            AnyComponent::Judge($family) => $body,
-            AnyComponent::Extractor($family) => $body,
-            AnyComponent::RoleAdapter($family) => $body,
-            AnyComponent::Backend($family) => $body,
+            AnyComponent::Metric($component) => $body,
+            AnyComponent::Preprocessor($component) => $body,
+            AnyComponent::DocHook($component) => $body,
+            AnyComponent::Aggregator($component) => $body,
+            AnyComponent::Judge($component) => $body,
+            AnyComponent::Extractor($component) => $body,
+            AnyComponent::RoleAdapter($component) => $body,
+            AnyComponent::Backend($component) => $body,
         }
     };
 }
@@ -128,37 +129,37 @@ impl AnyComponent {
 
     /// What a record of a run says about the component.
     pub fn identity(&self) -> &PluginIdentity {
-        each!(self, family => family.identity())
+        each!(self, component => component.identity())
     }
 
     /// What it says of itself, in a sentence.
     pub fn description(&self) -> &str {
-        each!(self, family => family.description())
+        each!(self, component => component.description())
     }
 
-    /// What it says of itself further.
+    /// Its `extra` metadata.
     pub fn extra(&self) -> &Object {
-        each!(self, family => family.extra())
+        each!(self, component => component.extra())
     }
 
     /// What was read from its bytes.
     pub fn summary(&self) -> &ComponentSummary {
-        each!(self, family => family.summary())
+        each!(self, component => component.summary())
     }
 
     /// What it may use.
     pub fn limits(&self) -> &Limits {
-        each!(self, family => family.limits())
+        each!(self, component => component.limits())
     }
 
     /// How much it has done so far.
     pub fn work(&self) -> CallWork {
-        each!(self, family => family.work())
+        each!(self, component => component.work())
     }
 
     /// What its members say of themselves.
     pub fn descriptions(&self) -> Vec<&MemberDescription> {
-        each!(self, family => family.descriptions().collect())
+        each!(self, component => component.descriptions().collect())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where compiled components are kept.
+//! The cache of compiled components.
 //!
 //! One file for each component and engine, `<component>-<engine>-<checksum>.cwasm`: the digest of the
 //! component, a hash of everything in the engine that code depends on, and the BLAKE3 checksum of the
@@ -9,7 +9,7 @@
 //! write to it, and so must each file.
 
 use crate::compile::{CompileLimits, CompileProgress, ComponentCompiler, compile};
-use crate::host::HostOptions;
+use crate::host_options::HostOptions;
 use gage_core::Digest;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -46,6 +46,7 @@ impl CompileCache {
     }
 
     /// The component, from the folder or compiled.
+    #[tracing::instrument(name = "compile_plugin", skip_all, fields(plugin = name))]
     pub(crate) fn component(
         &self,
         engine: &Engine,

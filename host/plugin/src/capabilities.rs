@@ -1,4 +1,4 @@
-//! What a plugin may do beyond what it is handed: send requests, ask models, read media.
+//! Capabilities that a plugin can be granted: HTTP requests, models, media.
 
 pub(crate) mod address;
 pub(crate) mod http;

@@ -1,18 +1,18 @@
-//! From a component to machine code, bounded in time and memory.
+//! Compilation of a component to machine code, bounded in time and memory.
 //!
 //! The compiler has no bounds of its own, and a component of a few kilobytes can keep it busy for
 //! hours. So the program compiles in a child process: itself, called with [`ComponentCompiler::Child`]'s
 //! arguments, where [`compile_from_stdin`] reads the component and writes the code.
 
-use crate::host::compiling_engine;
+use crate::engine::compiling_engine;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wasmtime::Engine;
 
-/// How often a compilation is looked after.
-const LOOK: Duration = Duration::from_millis(5);
+/// How often the state of the compiling process is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Most bytes of machine code that a child may hand back.
 const MAX_CODE_BYTES: u64 = 2 << 30;
@@ -156,7 +156,7 @@ fn in_child(
                 Ok(Some(status)) => break Ok(status),
                 Ok(None) if began.elapsed() < limits.wall_time() => {
                     progress(began.elapsed());
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(POLL_INTERVAL);
                 }
                 Ok(None) => {
                     let _ = child.kill();

@@ -4,15 +4,17 @@ use crate::bindings::types::PluginInfo;
 use crate::bindings::{http, llm, log, media, types};
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
-use crate::host::{PluginHost, TICK};
+use crate::engine::TICK;
+use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, Refusal, check_grants, inspect};
 use crate::limits::Limits;
 use crate::sandbox::{GuestState, link_wasi};
 use crate::world::{Capability, World};
 use gage_config::{Grants, PluginLimits};
 use gage_core::Digest;
+use parking_lot::RwLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
 use std::time::Duration;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
 use wasmtime::{Store, Trap, UpdateDeadline};
@@ -48,11 +50,6 @@ impl InstanceSetup {
     /// The defaults but for some limits.
     pub fn with_limits(limits: PluginLimits) -> InstanceSetup {
         InstanceSetup { limits, ..InstanceSetup::default() }
-    }
-
-    /// The defaults but for some grants.
-    pub fn with_grants(grants: Grants) -> InstanceSetup {
-        InstanceSetup { grants, ..InstanceSetup::default() }
     }
 }
 
@@ -114,6 +111,7 @@ impl CallError {
 
 impl LinkedComponent {
     /// Inspects, compiles and links a component of a world.
+    #[tracing::instrument(name = "load_plugin", skip_all, fields(plugin = name))]
     pub(crate) fn load(
         host: &PluginHost,
         name: &str,
@@ -161,13 +159,13 @@ impl LinkedComponent {
 
     /// Gives it the models of the run, so far as they are granted.
     pub(crate) fn set_models(&self, models: Arc<dyn Models>) {
-        let mut access = self.access.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut access = self.access.write();
         *access = access.clone().with_models(&self.grants, models);
     }
 
     /// What it has been granted, for a call that may use it.
     pub(crate) fn access(&self) -> Access {
-        self.access.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.access.read().clone()
     }
 
     /// What it was granted.
@@ -210,6 +208,7 @@ impl LinkedComponent {
     }
 
     /// The same, with the fuel that was used.
+    #[tracing::instrument(name = "call_plugin", level = "debug", skip_all, fields(plugin = self.name))]
     pub(crate) fn call_counted<R>(
         &self,
         access: Access,

@@ -1,4 +1,4 @@
-//! What all kinds of plugins share: a component with members, described, checked and configured.
+//! Components with members, which are described, checked and configured. All kinds of plugins share this.
 
 use crate::batch::{BatchResult, ItemError, call_in_batches};
 use crate::bindings::types::{InputSpec, MemberSpec, PluginError, PluginInfo};
@@ -9,6 +9,7 @@ use crate::host::PluginHost;
 use crate::inputs::{Inputs, split_params};
 use crate::inspect::ComponentSummary;
 use crate::limits::Limits;
+use crate::member_description::{InputDescription, MemberDescription, OptionalMetadata};
 use crate::sandbox::GuestState;
 use crate::schema::ParamsSchema;
 use crate::validate_output;
@@ -59,73 +60,8 @@ pub trait PluginKind: Sized + Send + Sync + 'static {
 pub struct DeclaredMember<K: PluginKind> {
     pub(crate) spec: MemberSpec,
     pub(crate) inputs: Vec<InputSpec>,
-    pub(crate) further: OptionalMetadata,
+    pub(crate) optional: OptionalMetadata,
     pub(crate) detail: K::Detail,
-}
-
-/// The parts of a description that only some kinds have.
-#[derive(Default)]
-pub(crate) struct OptionalMetadata {
-    pub(crate) hook: Option<&'static str>,
-    pub(crate) values: Vec<ValueDescription>,
-    pub(crate) default_aggregation: Option<String>,
-}
-
-/// What a member of a component says of itself.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct MemberDescription {
-    /// Its name.
-    pub name: String,
-    /// One sentence.
-    pub description: String,
-    /// Changes whenever a result could.
-    pub version: String,
-    /// Of a doc hook: `text`, `visual` or `audio`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hook: Option<&'static str>,
-    /// What it reads, where the host resolves it: metrics and extractors.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub inputs: Vec<InputDescription>,
-    /// What a metric reports; the first is the primary one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<ValueDescription>,
-    /// How a metric's scores become one figure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default_aggregation: Option<String>,
-    /// JSON Schema of its parameters.
-    pub params_schema: Value,
-}
-
-/// A value that the host resolves for a member.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct InputDescription {
-    /// Its name.
-    pub name: String,
-    /// Parameters that override its path; the first that is set wins.
-    pub path_params: Vec<String>,
-    /// Where it is looked for otherwise; the first that exists wins.
-    pub default_paths: Vec<String>,
-}
-
-/// A value that a metric reports.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct ValueDescription {
-    /// Its name.
-    pub name: String,
-    /// Which direction is better.
-    pub higher_is_better: bool,
-    /// Smallest value, where there is one.
-    pub minimum: Option<f64>,
-    /// Largest value, where there is one.
-    pub maximum: Option<f64>,
-}
-
-impl ValueDescription {
-    /// Smallest and largest value, where both are known.
-    pub fn scale(&self) -> Option<[f64; 2]> {
-        let scale = [self.minimum?, self.maximum?];
-        (scale.iter().all(|bound| bound.is_finite()) && scale[0] < scale[1]).then_some(scale)
-    }
 }
 
 pub(crate) struct Member<K: PluginKind> {
@@ -183,7 +119,7 @@ impl<K: PluginKind> PluginComponent<K> {
         &self.description
     }
 
-    /// What it says of itself further: licence, homepage, the grants that it hopes for.
+    /// Its `extra` metadata: licence, homepage, the grants that it hopes for.
     pub fn extra(&self) -> &Object {
         &self.extra
     }
@@ -249,7 +185,7 @@ impl<K: PluginKind> PluginComponent<K> {
             K::check(&plugin, store, &member.description.name, &params)
         });
         match checked {
-            Ok(Ok(())) => Ok(ConfiguredMember { family: Arc::clone(self), index, inputs, params, given }),
+            Ok(Ok(())) => Ok(ConfiguredMember { component: Arc::clone(self), index, inputs, params, given }),
             Ok(Err(error)) => {
                 let error = validate_output::error(error, &self.linked.limits);
                 Err(vec![FieldError { pointer: error.pointer.unwrap_or_default(), message: error.message }])
@@ -261,14 +197,14 @@ impl<K: PluginKind> PluginComponent<K> {
 
 /// Checks and keeps what a component declares of a member.
 fn read_member<K: PluginKind>(declared: DeclaredMember<K>, limits: &Limits) -> Result<Member<K>, String> {
-    let DeclaredMember { spec, inputs, further, detail } = declared;
-    validate_output::member(&spec, &inputs, &further, limits)?;
+    let DeclaredMember { spec, inputs, optional, detail } = declared;
+    validate_output::member(&spec, &inputs, &optional, limits)?;
     let named = |error: String| format!("'{}': {error}", spec.name);
     let schema = ParamsSchema::compile(&spec.params_schema).map_err(named)?;
     let description = MemberDescription {
         description: spec.description,
         version: spec.version,
-        hook: further.hook,
+        hook: optional.hook,
         inputs: inputs
             .iter()
             .map(|input| InputDescription {
@@ -277,8 +213,8 @@ fn read_member<K: PluginKind>(declared: DeclaredMember<K>, limits: &Limits) -> R
                 default_paths: input.default_paths.clone(),
             })
             .collect(),
-        values: further.values,
-        default_aggregation: further.default_aggregation,
+        values: optional.values,
+        default_aggregation: optional.default_aggregation,
         params_schema: serde_json::from_str(&spec.params_schema).unwrap_or(Value::Null),
         name: spec.name,
     };
@@ -303,7 +239,7 @@ fn check_names<K: PluginKind>(members: &[Member<K>]) -> Result<(), String> {
 
 /// A member with its parameters, ready to be called.
 pub struct ConfiguredMember<K: PluginKind> {
-    pub(crate) family: Arc<PluginComponent<K>>,
+    pub(crate) component: Arc<PluginComponent<K>>,
     index: usize,
     pub(crate) inputs: Inputs,
     params: String,
@@ -324,17 +260,17 @@ impl<K: PluginKind> ConfiguredMember<K> {
     pub fn with_params(&self, changed: &Object) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
         let mut params = self.given.clone();
         params.extend(changed.clone());
-        self.family.configure(Some(self.name()), Value::Object(params))
+        self.component.configure(Some(self.name()), Value::Object(params))
     }
 
     /// What a record of a run says about its component.
     pub fn identity(&self) -> &PluginIdentity {
-        self.family.identity()
+        self.component.identity()
     }
 
-    /// Whether its component names it in a list among what it says of itself further.
+    /// Whether its component names it in a list among what it says of itself optional.
     pub(crate) fn is_named_in(&self, list: &str) -> bool {
-        let names = self.family.extra.get(list).and_then(Value::as_array);
+        let names = self.component.extra.get(list).and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|name| name == self.name()))
     }
 
@@ -347,11 +283,11 @@ impl<K: PluginKind> ConfiguredMember<K> {
 
     /// How much its component has done so far, for all that use it.
     pub fn work(&self) -> CallWork {
-        self.family.work()
+        self.component.work()
     }
 
     pub(crate) fn member(&self) -> &Member<K> {
-        &self.family.members[self.index]
+        &self.component.members[self.index]
     }
 
     /// Its name.
@@ -364,7 +300,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.family.linked.limits
+        &self.component.linked.limits
     }
 
     /// Calls once, in a fresh instance.
@@ -373,8 +309,8 @@ impl<K: PluginKind> ConfiguredMember<K> {
         access: Access,
         call: impl FnOnce(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
-        self.family.linked.call_with(access, |store| {
-            let plugin = K::instantiate(&self.family.pre, store)?;
+        self.component.linked.call_with(access, |store| {
+            let plugin = K::instantiate(&self.component.pre, store)?;
             call(&plugin, store)
         })
     }
@@ -387,7 +323,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
         call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
     ) -> Vec<Result<R, ItemError>> {
-        self.batch_with(self.family.linked.access(), items, call, check).results
+        self.batch_with(self.component.linked.access(), items, call, check).results
     }
 
     /// The same with access of its own.
@@ -398,10 +334,10 @@ impl<K: PluginKind> ConfiguredMember<K> {
         mut call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
     ) -> BatchResult<R> {
-        let linked = &self.family.linked;
+        let linked = &self.component.linked;
         call_in_batches(items, linked.limits.fuel_per_item, &mut |batch: &[T]| {
             let (result, fuel) = linked.call_counted(access.clone(), |store| {
-                let plugin = K::instantiate(&self.family.pre, store)?;
+                let plugin = K::instantiate(&self.component.pre, store)?;
                 call(&plugin, store, batch)
             });
             let checked = result.and_then(|raw| {

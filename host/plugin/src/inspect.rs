@@ -1,4 +1,4 @@
-//! What a component is, read from its bytes before anything is compiled.
+//! The summary of a component, read from its bytes before anything is compiled.
 
 use crate::world::{Capability, World};
 use gage_config::Grants;
@@ -38,7 +38,7 @@ pub struct ComponentSummary {
 
 impl ComponentSummary {
     /// Whether it imports WASI, as guests that carry an interpreter do.
-    pub fn needs_wasi(&self) -> bool {
+    pub(crate) fn needs_wasi(&self) -> bool {
         self.imports.iter().any(|import| import.starts_with("wasi:"))
     }
 

@@ -1,4 +1,4 @@
-//! One file for each kind of plugin: how its exports are called, and what is made of its results.
+//! The kinds of plugins, one module each: which exports are called, and what their results become.
 
 pub(crate) mod aggregator;
 pub(crate) mod backend;
@@ -9,7 +9,10 @@ pub(crate) mod metric;
 pub(crate) mod preprocessor;
 pub(crate) mod role_adapter;
 
-/// The part of a [`crate::family::PluginKind`] that is the same for all, but for the names of the bindings.
+/// The items of [`crate::component_members::PluginKind`] that differ between kinds only in the names of the bindings.
+///
+/// With a guest interface, the function that lists its members and a conversion to `DeclaredMember`, the macro adds
+/// `describe` and `check` too.
 macro_rules! bindings {
     ($plugin:ident, $pre:ident) => {
         type PreInstance = $pre<crate::sandbox::GuestState>;
@@ -28,8 +31,20 @@ macro_rules! bindings {
             pre.instantiate(store)
         }
     };
-    ($plugin:ident, $pre:ident, $guest:ident) => {
+    ($plugin:ident, $pre:ident, $guest:ident, $list:ident, $declared:path) => {
         crate::kinds::bindings!($plugin, $pre);
+
+        fn describe(
+            plugin: &$plugin,
+            store: &mut wasmtime::Store<crate::sandbox::GuestState>,
+        ) -> wasmtime::Result<(
+            crate::bindings::types::PluginInfo,
+            Vec<crate::component_members::DeclaredMember<Self>>,
+        )> {
+            let guest = plugin.$guest();
+            let info = guest.call_describe(&mut *store)?;
+            Ok((info, guest.$list(store)?.into_iter().map($declared).collect()))
+        }
 
         fn check(
             plugin: &$plugin,
@@ -45,9 +60,10 @@ macro_rules! bindings {
 pub(crate) use bindings;
 
 use crate::bindings::types::MemberSpec;
-use crate::component_members::{DeclaredMember, OptionalMetadata, PluginKind};
+use crate::component_members::{DeclaredMember, PluginKind};
+use crate::member_description::OptionalMetadata;
 
-/// A member that declares nothing beyond what all do.
+/// A member that declares nothing beyond what all kinds do.
 fn plain<K: PluginKind<Detail = ()>>(spec: MemberSpec) -> DeclaredMember<K> {
-    DeclaredMember { spec, inputs: Vec::new(), further: OptionalMetadata::default(), detail: () }
+    DeclaredMember { spec, inputs: Vec::new(), optional: OptionalMetadata::default(), detail: () }
 }

@@ -1,10 +1,11 @@
-//! Runs plugins: WebAssembly components of the worlds in `wit/`, each batch in a fresh
-//! instance of a component that was linked beforehand, within limits of work, time and memory, and
-//! with access to nothing that was not granted.
+//! Plugins: WebAssembly components of the worlds in `wit/`, which run in a sandbox.
 //!
-//! Everything that a guest returns is checked in the module `checked` before anything else sees it.
-//! Imports `gage-core` and `gage-config`; knows nothing of datasets, models or runs. All calls
-//! block: they are made from threads that may.
+//! Each batch of items gets a fresh instance of a component that was linked beforehand. An instance has limits of work, time and
+//! memory, and access only to what the suite grants.
+//!
+//! The module `validate_output` checks everything that a guest returns before any other code sees it. The crate imports
+//! `gage-core` and `gage-config`, and knows nothing of datasets, models or runs. All calls block, so they are made from threads
+//! that may block.
 
 mod any_component;
 mod batch;
@@ -14,11 +15,15 @@ mod capabilities;
 mod compile;
 mod component;
 mod component_members;
+mod engine;
+mod figure;
 mod host;
+mod host_options;
 mod inputs;
 mod inspect;
 mod kinds;
 mod limits;
+mod member_description;
 mod message;
 mod microbench;
 mod registry;
@@ -39,27 +44,24 @@ pub use capabilities::media::MediaSet;
 pub use capabilities::models::{ModelError, ModelErrorKind, ModelRequest, Models, Vectors};
 pub use compile::{CompileLimits, CompileProgress, ComponentCompiler, compile_from_stdin};
 pub use component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
-pub use component_members::{
-    ConfiguredMember, InputDescription, MemberDescription, PluginComponent, PluginKind, ValueDescription,
-};
-pub use host::{HostOptions, PluginHost};
+pub use component_members::{ConfiguredMember, PluginComponent, PluginKind};
+pub use figure::AggregatorFigure;
+pub use host::PluginHost;
+pub use host_options::HostOptions;
 pub use inputs::Input;
 pub use inspect::{ComponentSummary, WIT_VERSION};
-pub use kinds::aggregator::{
-    Aggregator, AggregatorComponent, AggregatorFigure, AggregatorKind, AggregatorRow, AggregatorState,
-};
+pub use kinds::aggregator::{Aggregator, AggregatorKind, AggregatorRow, AggregatorState};
 pub use kinds::backend::{BackendComponent, BackendKind, BackendOffer, BackendPluginComponent};
-pub use kinds::doc_hook::{DocHook, DocHookComponent, DocHookKind, DocHookOutput, MediaKind, MediaSource};
-pub use kinds::extractor::{ExtractedAnswer, Extractor, ExtractorComponent, ExtractorKind};
-pub use kinds::judge::{Judge, JudgeCase, JudgeComponent, JudgeKind, JudgeReply, Prompt, Verdict};
+pub use kinds::doc_hook::{DocHook, DocHookKind, DocHookOutput, MediaKind, MediaSource};
+pub use kinds::extractor::{ExtractedAnswer, Extractor, ExtractorKind};
+pub use kinds::judge::{Judge, JudgeCase, JudgeKind, JudgeReply, Prompt, Verdict};
 pub use kinds::metric::{Metric, MetricComponent, MetricItem, MetricKind, ScoredItem};
 pub use kinds::preprocessor::{
     Preprocessor, PreprocessorComponent, PreprocessorKind, PreprocessorOutput, RawRow, SampleText,
 };
-pub use kinds::role_adapter::{
-    AdapterReply, PreparedCall, RoleAdapter, RoleAdapterComponent, RoleAdapterKind,
-};
+pub use kinds::role_adapter::{AdapterReply, PreparedCall, RoleAdapter, RoleAdapterKind};
 pub use limits::Limits;
+pub use member_description::{InputDescription, MemberDescription, ValueDescription};
 pub use message::message_from_guest;
 pub use microbench::{ComponentCosts, ItemBench, ItemCosts, Timing, component_costs};
 pub use registry::{BundledComponent, ListedPlugin, Registry, RegistryError, read_component};

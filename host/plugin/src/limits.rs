@@ -1,4 +1,4 @@
-//! How much a plugin may use.
+//! Limits of a plugin.
 
 use gage_config::PluginLimits;
 use std::time::Duration;

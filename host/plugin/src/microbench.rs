@@ -1,4 +1,4 @@
-//! What components cost: for benchmarks, never for decisions.
+//! Costs of components, for benchmarks. No decision rests on them.
 
 use crate::batch::ItemError;
 use crate::bindings::types::Item;

@@ -1,4 +1,4 @@
-//! From the name of a plugin to the component that holds it.
+//! The plugin registry, which finds the component that holds a plugin by its name.
 
 use crate::any_component::{AnyComponent, AnyKind};
 use crate::component::{InstanceSetup, LoadError};
@@ -8,9 +8,10 @@ use crate::limits::Limits;
 use crate::world::World;
 use gage_config::{PluginReference, PluginSource, PluginSpec, shown_path};
 use gage_core::Digest;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A component that comes with the program.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +133,7 @@ struct RegisteredPlugin {
     /// Whether it stands in a suite or a folder, and its id is a name of its own.
     is_entry: bool,
     /// Loaded when it is first needed, where its members are known without.
-    family: Mutex<Option<AnyComponent>>,
+    component: Mutex<Option<AnyComponent>>,
 }
 
 /// A registered component, as a list shows it.
@@ -143,7 +144,7 @@ pub struct ListedPlugin {
     /// Where it comes from.
     pub source: String,
     /// The component.
-    pub family: AnyComponent,
+    pub component: AnyComponent,
 }
 
 /// Finds plugins by name or file, and loads each component once.
@@ -164,7 +165,7 @@ impl Registry {
             origin: Origin::Bundled(component.name),
             setup: InstanceSetup::default(),
             is_entry: false,
-            family: Mutex::default(),
+            component: Mutex::default(),
         });
         Registry {
             host,
@@ -222,11 +223,11 @@ impl Registry {
             };
             return Err(RegistryError::Digest { path, wanted, found });
         }
-        let family = AnyComponent::load(&self.host, &spec.id, &bytes, &setup)?;
+        let component = AnyComponent::load(&self.host, &spec.id, &bytes, &setup)?;
         // An entry for a component that comes with the program takes its place.
         self.registered.retain(|one| one.is_entry || one.origin != origin);
-        let family = Mutex::new(Some(family));
-        self.register(RegisteredPlugin { id: spec.id.clone(), origin, setup, is_entry: true, family })
+        let component = Mutex::new(Some(component));
+        self.register(RegisteredPlugin { id: spec.id.clone(), origin, setup, is_entry: true, component })
     }
 
     /// Adds every `.wasm` file of a folder, each under the name of its file, without grants.
@@ -251,9 +252,9 @@ impl Registry {
             let setup =
                 InstanceSetup { source: Some(path.display().to_string()), ..InstanceSetup::default() };
             let bytes = self.bytes_of(&origin, &setup)?;
-            let family = AnyComponent::load(&self.host, &id, &bytes, &setup)?;
-            let family = Mutex::new(Some(family));
-            self.register(RegisteredPlugin { id, origin, setup, is_entry: true, family })?;
+            let component = AnyComponent::load(&self.host, &id, &bytes, &setup)?;
+            let component = Mutex::new(Some(component));
+            self.register(RegisteredPlugin { id, origin, setup, is_entry: true, component })?;
         }
         Ok(())
     }
@@ -292,8 +293,8 @@ impl Registry {
         self.registered
             .iter()
             .map(|one| {
-                let family = self.family(one)?;
-                Ok(ListedPlugin { id: one.id.clone(), source: one.origin.to_string(), family })
+                let component = self.component(one)?;
+                Ok(ListedPlugin { id: one.id.clone(), source: one.origin.to_string(), component })
             })
             .collect()
     }
@@ -305,8 +306,8 @@ impl Registry {
     pub fn conflicts(&self) -> Result<Vec<RegistryError>, RegistryError> {
         let mut names: Vec<(World, String)> = Vec::new();
         for listed in self.list()? {
-            let world = listed.family.world();
-            let members = listed.family.descriptions().into_iter().map(|one| (world, one.name.clone()));
+            let world = listed.component.world();
+            let members = listed.component.descriptions().into_iter().map(|one| (world, one.name.clone()));
             names.extend(members.filter(|_| world != World::Backend));
         }
         names.sort_by(|one, two| (one.0.kind(), &one.1).cmp(&(two.0.kind(), &two.1)));
@@ -324,16 +325,16 @@ impl Registry {
         &self,
         reference: &PluginReference,
     ) -> Result<(Arc<PluginComponent<K>>, Option<String>), RegistryError> {
-        let (family, member) = match reference {
+        let (component, member) = match reference {
             PluginReference::Name(name) => {
                 let by_id = self.registered.iter().find(|one| one.is_entry && one.id == *name);
                 match by_id {
-                    Some(one) => (self.family(one)?, None),
+                    Some(one) => (self.component(one)?, None),
                     None => {
                         let one = self.holder(name, K::WORLD)?;
                         // A backend is its component, and has no members.
                         let member = (K::WORLD != World::Backend).then(|| name.clone());
-                        (self.family(one)?, member)
+                        (self.component(one)?, member)
                     }
                 }
             }
@@ -342,15 +343,15 @@ impl Registry {
                     let known = self.registered.iter().map(|one| one.id.clone()).collect();
                     RegistryError::UnknownPlugin { id: plugin.clone(), known }
                 })?;
-                (self.family(one)?, Some(member.clone()))
+                (self.component(one)?, Some(member.clone()))
             }
             PluginReference::File { path, member } => (self.file(path)?, member.clone()),
         };
-        match K::of(&family) {
-            Some(family) => Ok((family, member)),
+        match K::of(&component) {
+            Some(component) => Ok((component, member)),
             None => Err(RegistryError::Load(LoadError {
                 name: reference.to_string(),
-                message: format!("it is a {} plugin, but is used as a {}", family.world(), K::WORLD),
+                message: format!("it is a {} plugin, but is used as a {}", component.world(), K::WORLD),
                 help: None,
             })),
         }
@@ -390,25 +391,25 @@ impl Registry {
             let members = if component.world == world { component.members } else { &[] };
             return Ok(members.iter().map(|member| (*member).to_owned()).collect());
         }
-        let family = self.family(one)?;
-        if family.world() != world {
+        let component = self.component(one)?;
+        if component.world() != world {
             return Ok(Vec::new());
         }
         if world == World::Backend {
             return Ok(vec![one.id.clone()]);
         }
-        Ok(family.descriptions().into_iter().map(|member| member.name.clone()).collect())
+        Ok(component.descriptions().into_iter().map(|member| member.name.clone()).collect())
     }
 
-    fn family(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
-        let mut slot = one.family.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(family) = &*slot {
-            return Ok(family.clone());
+    fn component(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
+        let mut slot = one.component.lock();
+        if let Some(component) = &*slot {
+            return Ok(component.clone());
         }
         let bytes = self.bytes_of(&one.origin, &one.setup)?;
-        let family = AnyComponent::load(&self.host, &one.id, &bytes, &one.setup)?;
-        *slot = Some(family.clone());
-        Ok(family)
+        let component = AnyComponent::load(&self.host, &one.id, &bytes, &one.setup)?;
+        *slot = Some(component.clone());
+        Ok(component)
     }
 
     /// A file that is named without an entry; the entry's, where there is one for the same file.
@@ -419,17 +420,17 @@ impl Registry {
             Origin::Bundled(_) => false,
         };
         if let Some(one) = self.registered.iter().find(is_same) {
-            return self.family(one);
+            return self.component(one);
         }
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(family) = files.get(&settled) {
-            return Ok(family.clone());
+        let mut files = self.files.lock();
+        if let Some(component) = files.get(&settled) {
+            return Ok(component.clone());
         }
         let setup = InstanceSetup { source: Some(path.display().to_string()), ..InstanceSetup::default() };
         let bytes = self.bytes_of(&Origin::File(path.to_owned()), &setup)?;
-        let family = AnyComponent::load(&self.host, &path.display().to_string(), &bytes, &setup)?;
-        files.insert(settled, family.clone());
-        Ok(family)
+        let component = AnyComponent::load(&self.host, &path.display().to_string(), &bytes, &setup)?;
+        files.insert(settled, component.clone());
+        Ok(component)
     }
 
     fn bytes_of(

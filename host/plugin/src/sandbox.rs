@@ -1,11 +1,10 @@
-//! What surrounds a guest while it runs: the limiter of its memory, the host's interfaces with their
-//! budgets, and an empty WASI.
+//! The sandbox of a running guest: the limiter of its memory, the host's interfaces with their budgets, and an empty WASI.
 
 mod imports;
 mod wasi;
 
 use crate::capabilities::Access;
-use crate::host::TICK;
+use crate::engine::TICK;
 use crate::limits::Limits;
 use std::time::{Duration, Instant};
 use wasi::Wasi;

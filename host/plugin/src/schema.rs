@@ -22,11 +22,11 @@ impl ParamsSchema {
         Ok(ParamsSchema { validator, keys })
     }
 
-    /// Everything that is wrong with some parameters; `further` are keys that are known beside
+    /// Everything that is wrong with some parameters; `passthrough` are keys that are known beside
     /// those of the schema.
-    pub(crate) fn problems(&self, params: &Value, further: &[String]) -> Vec<FieldError> {
+    pub(crate) fn problems(&self, params: &Value, passthrough: &[String]) -> Vec<FieldError> {
         let mut problems: Vec<FieldError> = Vec::new();
-        let known: Vec<&str> = self.keys.iter().chain(further).map(String::as_str).collect();
+        let known: Vec<&str> = self.keys.iter().chain(passthrough).map(String::as_str).collect();
         for error in self.validator.iter_errors(params) {
             let pointer = error.instance_path().to_string();
             if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {

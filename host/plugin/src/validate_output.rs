@@ -6,9 +6,9 @@ use crate::bindings::types::{
     ContinuationScore, ErrorKind, InputSpec, MemberSpec, Message, PluginError, PluginInfo,
     ScoreCard as GuestCard,
 };
-use crate::component_members::{OptionalMetadata, ValueDescription};
-use crate::kinds::aggregator::AggregatorFigure;
+use crate::figure::AggregatorFigure;
 use crate::limits::Limits;
+use crate::member_description::{OptionalMetadata, ValueDescription};
 use gage_core::{Detail, Object, Outcome, ScoreCard};
 use serde_json::Value;
 
@@ -149,7 +149,7 @@ pub(crate) fn info(info: &PluginInfo, limits: &Limits) -> Result<Object, String>
 pub(crate) fn member(
     spec: &MemberSpec,
     inputs: &[InputSpec],
-    further: &OptionalMetadata,
+    optional: &OptionalMetadata,
     limits: &Limits,
 ) -> Result<(), String> {
     declared(&spec.name, "the name of a member", MAX_DECLARED_INPUTS)?;
@@ -158,7 +158,7 @@ pub(crate) fn member(
     declared(&spec.version, &of("the version"), MAX_DECLARED_INPUTS)?;
     declared(&spec.description, &of("the description"), MAX_DESCRIPTION_BYTES)?;
     text(&spec.params_schema, &of("the schema"), limits).map_err(|error| error.message)?;
-    if inputs.len() > MAX_CONTENT_PARTS || further.values.len() > MAX_CONTENT_PARTS {
+    if inputs.len() > MAX_CONTENT_PARTS || optional.values.len() > MAX_CONTENT_PARTS {
         return Err(format!("'{}' declares more than {MAX_CONTENT_PARTS} inputs or values", spec.name));
     }
     for input in inputs {
@@ -170,13 +170,13 @@ pub(crate) fn member(
             declared(text, &of("a path"), MAX_DECLARED_INPUTS)?;
         }
     }
-    if let Some(aggregation) = &further.default_aggregation {
+    if let Some(aggregation) = &optional.default_aggregation {
         declared(aggregation, &of("the aggregation"), MAX_DECLARED_INPUTS)?;
-        if further.values.is_empty() {
+        if optional.values.is_empty() {
             return Err(format!("the metric '{}' declares no value", spec.name));
         }
     }
-    for value in &further.values {
+    for value in &optional.values {
         name(value.name.clone(), &of("a value"), limits).map_err(|error| error.message)?;
         if [value.minimum, value.maximum].into_iter().flatten().any(f64::is_nan) {
             return Err(format!("a bound of '{}' is not a number", value.name));
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_refused() {
+    fn invalid_score_cards_are_refused() {
         let limits = Limits::default();
         let sub = |name: &str, value: f64| vec![SubScore { name: name.to_owned(), value }];
         let cases: Vec<(&str, GuestCard)> = vec![

@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 fn metric(limits: PluginLimits) -> Metric {
     let host = PluginHost::new(&HostOptions::default()).expect("an engine");
-    let family = MetricComponent::load(
+    let component = MetricComponent::load(
         &host,
         "hostile",
         gage_test_guests::HOSTILE,
         &InstanceSetup::with_limits(limits),
     )
     .expect("loads");
-    let found = Arc::new(family).configure(Some("obedient"), json!({}));
+    let found = Arc::new(component).configure(Some("obedient"), json!({}));
     found.unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 

@@ -105,8 +105,8 @@ fn collect(registry: &Registry, kinds: &[ListKind]) -> Result<Map<String, Value>
             if kind == ListKind::Plugins {
                 found.push(describe_plugin(plugin));
             }
-            if Some(plugin.family.world()) == world {
-                found.extend(plugin.family.descriptions().into_iter().filter_map(|member| {
+            if Some(plugin.component.world()) == world {
+                found.extend(plugin.component.descriptions().into_iter().filter_map(|member| {
                     let mut entry = serde_json::to_value(member).ok()?;
                     // A backend is named by its plugin; others by themselves.
                     if kind == ListKind::Backends {
@@ -114,7 +114,7 @@ fn collect(registry: &Registry, kinds: &[ListKind]) -> Result<Map<String, Value>
                     }
                     entry["plugin"] = plugin.id.as_str().into();
                     entry["source"] = plugin.source.as_str().into();
-                    entry["digest"] = json!(plugin.family.identity().digest);
+                    entry["digest"] = json!(plugin.component.identity().digest);
                     Some(entry)
                 }));
             }
@@ -134,19 +134,19 @@ fn named(entries: &[(&str, &str)]) -> Vec<Value> {
 }
 
 fn describe_plugin(plugin: &gage_plugin::ListedPlugin) -> Value {
-    let family = &plugin.family;
-    let capabilities: Vec<&str> = family.summary().capabilities().iter().map(|one| one.name()).collect();
+    let component = &plugin.component;
+    let capabilities: Vec<&str> = component.summary().capabilities().iter().map(|one| one.name()).collect();
     json!({
         "name": plugin.id,
-        "description": family.description(),
-        "kind": family.world().kind(),
-        "version": family.identity().version,
+        "description": component.description(),
+        "kind": component.world().kind(),
+        "version": component.identity().version,
         "source": plugin.source,
-        "digest": family.identity().digest,
-        "size": family.summary().size,
-        "wit_version": family.identity().wit_version,
+        "digest": component.identity().digest,
+        "size": component.summary().size,
+        "wit_version": component.identity().wit_version,
         "capabilities": capabilities,
-        "members": family.descriptions().iter().map(|member| member.name.as_str()).collect::<Vec<_>>(),
+        "members": component.descriptions().iter().map(|member| member.name.as_str()).collect::<Vec<_>>(),
     })
 }
 

@@ -36,10 +36,10 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         }
     }
     let plugins = registry.list()?;
-    let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.family.world() == world);
+    let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.component.world() == world);
     let members = EXPLAINED.iter().flat_map(|(world, _)| {
         of_world(*world)
-            .flat_map(|plugin| plugin.family.descriptions().into_iter().map(move |member| (plugin, member)))
+            .flat_map(|plugin| plugin.component.descriptions().into_iter().map(move |member| (plugin, member)))
     });
     let found: Vec<_> = members.clone().filter(|(_, member)| member.name == name).collect();
     if found.is_empty() {
@@ -52,13 +52,13 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     }
     let mut values = Vec::new();
     for (number, (plugin, member)) in found.into_iter().enumerate() {
-        let world = plugin.family.world();
+        let world = plugin.component.world();
         if json {
             let mut value = serde_json::to_value(member)?;
             value["kind"] = world.kind().into();
             value["plugin"] = plugin.id.as_str().into();
             value["source"] = plugin.source.as_str().into();
-            value["digest"] = json!(plugin.family.identity().digest);
+            value["digest"] = json!(plugin.component.identity().digest);
             value["example"] = example(world, member).into();
             values.push(value);
             continue;
@@ -80,7 +80,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
 
 /// What a member does, where it is from, and how a suite names it.
 fn explanation(plugin: &ListedPlugin, member: &MemberDescription) -> String {
-    let world = plugin.family.world();
+    let world = plugin.component.world();
     let mut text = String::new();
     describe_member(member, &mut text);
     // Writing to a string does not fail.
@@ -91,7 +91,7 @@ fn explanation(plugin: &ListedPlugin, member: &MemberDescription) -> String {
         }
         _ => writeln!(text, "  kind     {}", world.kind()),
     };
-    let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.family.identity().version);
+    let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.component.identity().version);
     let _ = write!(text, "\nIn a suite:\n{}", example(world, member));
     text
 }

@@ -1,4 +1,4 @@
-//! Which network addresses are public.
+//! Public network addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

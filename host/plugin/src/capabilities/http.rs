@@ -400,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_stands_for_a_private_address_is_not_resolved_without_leave() {
+    fn names_with_private_addresses_need_a_grant() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let resolve = |private: &[&str]| {
             let resolver =

@@ -3,13 +3,12 @@
 use super::{bindings, plain};
 use crate::batch::ItemError;
 use crate::bindings::aggregator_world::{AggregatorPlugin, AggregatorPluginPre};
-use crate::bindings::types::{PluginInfo, ScoreCard as GuestCard, SubScore};
-use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
-use crate::sandbox::GuestState;
+use crate::bindings::types::{ScoreCard as GuestCard, SubScore};
+use crate::component_members::{ConfiguredMember, PluginComponent, PluginKind};
+use crate::figure::AggregatorFigure;
 use crate::validate_output;
 use crate::world::World;
 use gage_core::{ScoreCard, ScoreCard as Card};
-use wasmtime::Store;
 
 use crate::bindings::aggregator_exports::Row as GuestRow;
 
@@ -25,16 +24,7 @@ pub type Aggregator = ConfiguredMember<AggregatorKind>;
 impl PluginKind for AggregatorKind {
     const WORLD: World = World::Aggregator;
     type Detail = ();
-    bindings!(AggregatorPlugin, AggregatorPluginPre, gage_plugin_aggregator);
-
-    fn describe(
-        plugin: &AggregatorPlugin,
-        store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<AggregatorKind>>)> {
-        let guest = plugin.gage_plugin_aggregator();
-        let info = guest.call_describe(&mut *store)?;
-        Ok((info, guest.call_aggregators(store)?.into_iter().map(plain).collect()))
-    }
+    bindings!(AggregatorPlugin, AggregatorPluginPre, gage_plugin_aggregator, call_aggregators, plain);
 }
 
 /// One sample's card.
@@ -48,34 +38,21 @@ pub struct AggregatorRow {
     pub card: Card,
 }
 
-/// A figure that an aggregator gives.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct AggregatorFigure {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: f64,
-    /// Its standard error, where there is one.
-    pub stderr: Option<f64>,
-    /// How many rows it stands for.
-    pub count: u64,
-}
-
 /// What an aggregator has made of the rows so far. Empty at the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AggregatorState(Vec<u8>);
 
 impl Aggregator {
-    /// Whether its errors take into account which samples are not independent: its component names it in `clusters`, a list among
-    /// what it says of itself further. Its rows have the number of their cluster as `detail.cluster` then, where there are clusters.
+    /// Whether its errors take into account which samples are not independent: its component names it in `clusters`, a list in
+    /// its `extra` metadata. Its rows have the number of their cluster as `detail.cluster` then, where there are clusters.
     pub fn knows_clusters(&self) -> bool {
         self.is_named_in("clusters")
     }
 
     /// The member of a card's detail by which a card without a primary score counts: its component gives it in `unscored`, an
-    /// object by names among what it says of itself further.
+    /// object by names in its `extra` metadata.
     pub fn unscored_member(&self) -> Option<&str> {
-        self.family.extra().get("unscored")?.get(self.name())?.as_str()
+        self.component.extra().get("unscored")?.get(self.name())?.as_str()
     }
 
     /// The state after some more rows, which come in the order of the dataset.
@@ -85,7 +62,7 @@ impl Aggregator {
     pub fn fold(&self, state: AggregatorState, rows: &[AggregatorRow]) -> Result<AggregatorState, ItemError> {
         let limits = self.limits();
         let rows: Vec<GuestRow> = rows.iter().map(to_guest).collect();
-        let folded = self.call(self.family.linked.access(), |plugin, store| {
+        let folded = self.call(self.component.linked.access(), |plugin, store| {
             plugin.gage_plugin_aggregator().call_fold(store, self.name(), self.params(), &state.0, &rows)
         });
         let state = folded?.map_err(|error| validate_output::error(error, limits))?;
@@ -99,7 +76,7 @@ impl Aggregator {
     /// As for [`Aggregator::fold`], and when a figure is not a number or a name is not one.
     pub fn finish(&self, state: &AggregatorState) -> Result<Vec<AggregatorFigure>, ItemError> {
         let limits = self.limits();
-        let finished = self.call(self.family.linked.access(), |plugin, store| {
+        let finished = self.call(self.component.linked.access(), |plugin, store| {
             plugin.gage_plugin_aggregator().call_finish(store, self.name(), self.params(), &state.0)
         });
         let figures = finished?.map_err(|error| validate_output::error(error, limits))?;

@@ -7,9 +7,8 @@ use crate::bindings::backend_world::{BackendPlugin, BackendPluginPre};
 use crate::bindings::types::{ContinuationScore, Generation, MemberSpec, PluginError, PluginInfo};
 use crate::capabilities::Access;
 use crate::capabilities::media::MediaSet;
-use crate::component_members::{
-    ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind,
-};
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
+use crate::member_description::OptionalMetadata;
 use crate::sandbox::GuestState;
 use crate::validate_output;
 use crate::world::World;
@@ -57,7 +56,7 @@ impl PluginKind for BackendKind {
                 params_schema: spec.config_schema,
             },
             inputs: Vec::new(),
-            further: OptionalMetadata::default(),
+            optional: OptionalMetadata::default(),
             detail: BackendOffer {
                 max_batch: usize::try_from(spec.max_batch).unwrap_or(usize::MAX).max(1),
                 supports_generate: spec.supports_generate,
@@ -85,12 +84,12 @@ impl BackendComponent {
 
     /// What it was granted.
     pub fn grants(&self) -> &Grants {
-        self.family.linked.grants()
+        self.component.linked.grants()
     }
 
     /// Gives it the models of the run, so far as it was granted them.
     pub fn set_models(&self, models: Arc<dyn crate::Models>) {
-        self.family.set_models(models);
+        self.component.set_models(models);
     }
 
     /// Answers a batch of conversations: one result for each request, in order. The component can
@@ -134,7 +133,7 @@ impl BackendComponent {
     }
 
     fn access_with(&self, media: MediaSet) -> Access {
-        let linked = &self.family.linked;
+        let linked = &self.component.linked;
         let media = linked.grants().media.then(|| Arc::new(media));
         Access { media, ..linked.access() }
     }

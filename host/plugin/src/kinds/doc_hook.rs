@@ -2,17 +2,14 @@
 
 use super::bindings;
 use crate::batch::ItemError;
-use crate::bindings::doc_hooks_exports::HookKind;
+use crate::bindings::doc_hooks_exports::{HookKind, HookSpec};
 use crate::bindings::doc_hooks_world::{DocHooksPlugin, DocHooksPluginPre};
-use crate::bindings::types::{Message, PluginInfo};
-use crate::component_members::{
-    ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind,
-};
-use crate::sandbox::GuestState;
+use crate::bindings::types::Message;
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
+use crate::member_description::OptionalMetadata;
 use crate::validate_output;
 use crate::world::World;
 use gage_core::Object;
-use wasmtime::Store;
 
 pub use crate::bindings::types::MediaKind;
 
@@ -28,21 +25,15 @@ pub type DocHook = ConfiguredMember<DocHookKind>;
 impl PluginKind for DocHookKind {
     const WORLD: World = World::DocHook;
     type Detail = HookKind;
-    bindings!(DocHooksPlugin, DocHooksPluginPre, gage_plugin_doc_hooks);
+    bindings!(DocHooksPlugin, DocHooksPluginPre, gage_plugin_doc_hooks, call_hooks, declared);
+}
 
-    fn describe(
-        plugin: &DocHooksPlugin,
-        store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<DocHookKind>>)> {
-        let guest = plugin.gage_plugin_doc_hooks();
-        let info = guest.call_describe(&mut *store)?;
-        let members = guest.call_hooks(store)?.into_iter().map(|hook| DeclaredMember {
-            spec: hook.member,
-            inputs: Vec::new(),
-            further: OptionalMetadata { hook: Some(name_of(hook.kind)), ..OptionalMetadata::default() },
-            detail: hook.kind,
-        });
-        Ok((info, members.collect()))
+fn declared(hook: HookSpec) -> DeclaredMember<DocHookKind> {
+    DeclaredMember {
+        spec: hook.member,
+        inputs: Vec::new(),
+        optional: OptionalMetadata { hook: Some(name_of(hook.kind)), ..OptionalMetadata::default() },
+        detail: hook.kind,
     }
 }
 

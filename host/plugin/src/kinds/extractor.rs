@@ -1,20 +1,16 @@
 //! Answer extractors: the answer in what a model wrote.
 
-use super::bindings;
 use super::metric::{MetricItem, with_sound_items};
+use super::{bindings, plain};
 use crate::batch::ItemError;
-use crate::bindings::extractor_exports::AnswerKind;
+use crate::bindings::extractor_exports::{AnswerKind, ExtractorSpec};
 use crate::bindings::extractor_world::{ExtractorPlugin, ExtractorPluginPre};
-use crate::bindings::types::{Item, PluginInfo};
-use crate::component_members::{
-    ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind,
-};
+use crate::bindings::types::Item;
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::inputs::Input;
-use crate::sandbox::GuestState;
 use crate::validate_output;
 use crate::world::World;
 use gage_core::{EvalContext, Object};
-use wasmtime::Store;
 
 /// The bindings of extractors.
 pub struct ExtractorKind;
@@ -28,22 +24,11 @@ pub type Extractor = ConfiguredMember<ExtractorKind>;
 impl PluginKind for ExtractorKind {
     const WORLD: World = World::Extractor;
     type Detail = ();
-    bindings!(ExtractorPlugin, ExtractorPluginPre, gage_plugin_answer_extractor);
+    bindings!(ExtractorPlugin, ExtractorPluginPre, gage_plugin_answer_extractor, call_extractors, declared);
+}
 
-    fn describe(
-        plugin: &ExtractorPlugin,
-        store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<ExtractorKind>>)> {
-        let guest = plugin.gage_plugin_answer_extractor();
-        let info = guest.call_describe(&mut *store)?;
-        let members = guest.call_extractors(store)?.into_iter().map(|extractor| DeclaredMember {
-            spec: extractor.member,
-            inputs: extractor.inputs,
-            further: OptionalMetadata::default(),
-            detail: (),
-        });
-        Ok((info, members.collect()))
-    }
+fn declared(extractor: ExtractorSpec) -> DeclaredMember<ExtractorKind> {
+    DeclaredMember { inputs: extractor.inputs, ..plain(extractor.member) }
 }
 
 /// An answer that was found.
@@ -59,7 +44,7 @@ pub struct ExtractedAnswer {
 
 impl Extractor {
     /// Whether it only shortens the text for those behind it, and decides nothing: its component names it in
-    /// `shortens`, a list among what it says of itself further.
+    /// `shortens`, a list in its `extra` metadata.
     pub fn shortens(&self) -> bool {
         self.is_named_in("shortens")
     }

@@ -4,13 +4,11 @@ use super::{bindings, plain};
 use crate::batch::ItemError;
 use crate::bindings::judge_exports::{Prompt as GuestPrompt, Verdict as GuestVerdict};
 use crate::bindings::judge_world::{JudgePlugin, JudgePluginPre};
-use crate::bindings::types::{Message, PluginInfo};
-use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
-use crate::sandbox::GuestState;
+use crate::bindings::types::Message;
+use crate::component_members::{ConfiguredMember, PluginComponent, PluginKind};
 use crate::validate_output;
 use crate::world::World;
 use gage_core::Object;
-use wasmtime::Store;
 
 pub use crate::bindings::judge_exports::{Answered as JudgeReply, Case as JudgeCase};
 
@@ -26,16 +24,7 @@ pub type Judge = ConfiguredMember<JudgeKind>;
 impl PluginKind for JudgeKind {
     const WORLD: World = World::Judge;
     type Detail = ();
-    bindings!(JudgePlugin, JudgePluginPre, gage_plugin_judge);
-
-    fn describe(
-        plugin: &JudgePlugin,
-        store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<JudgeKind>>)> {
-        let guest = plugin.gage_plugin_judge();
-        let info = guest.call_describe(&mut *store)?;
-        Ok((info, guest.call_judges(store)?.into_iter().map(plain).collect()))
-    }
+    bindings!(JudgePlugin, JudgePluginPre, gage_plugin_judge, call_judges, plain);
 }
 
 /// A conversation that a model is to continue.
@@ -58,7 +47,7 @@ pub enum Verdict {
 
 impl Judge {
     /// Whether it reads replies to its own prompts alone, such as a comparison in both orders, so that a prompt of the suite
-    /// cannot stand in for them: its component names it in `own_prompts`, a list among what it says of itself further.
+    /// cannot stand in for them: its component names it in `own_prompts`, a list in its `extra` metadata.
     pub fn needs_own_prompts(&self) -> bool {
         self.is_named_in("own_prompts")
     }

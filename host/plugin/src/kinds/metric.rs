@@ -4,16 +4,13 @@ use super::bindings;
 use crate::batch::{BatchResult, ItemError};
 use crate::bindings::metric_exports::MetricSpec;
 use crate::bindings::metric_world::{MetricPlugin, MetricPluginPre};
-use crate::bindings::types::{Item, MemberSpec, PluginInfo};
-use crate::component_members::{
-    ConfiguredMember, DeclaredMember, OptionalMetadata, PluginComponent, PluginKind, ValueDescription,
-};
+use crate::bindings::types::{Item, MemberSpec};
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::inputs::Input;
-use crate::sandbox::GuestState;
+use crate::member_description::{OptionalMetadata, ValueDescription};
 use crate::validate_output;
 use crate::world::World;
 use gage_core::{EvalContext, Object, ScoreCard};
-use wasmtime::Store;
 
 /// The bindings of metrics.
 pub struct MetricKind;
@@ -27,16 +24,7 @@ pub type Metric = ConfiguredMember<MetricKind>;
 impl PluginKind for MetricKind {
     const WORLD: World = World::Metric;
     type Detail = ();
-    bindings!(MetricPlugin, MetricPluginPre, gage_plugin_metric);
-
-    fn describe(
-        plugin: &MetricPlugin,
-        store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<MetricKind>>)> {
-        let guest = plugin.gage_plugin_metric();
-        let info = guest.call_describe(&mut *store)?;
-        Ok((info, guest.call_metrics(store)?.into_iter().map(declared).collect()))
-    }
+    bindings!(MetricPlugin, MetricPluginPre, gage_plugin_metric, call_metrics, declared);
 }
 
 fn declared(spec: MetricSpec) -> DeclaredMember<MetricKind> {
@@ -54,7 +42,7 @@ fn declared(spec: MetricSpec) -> DeclaredMember<MetricKind> {
             params_schema: spec.params_schema,
         },
         inputs: spec.inputs,
-        further: OptionalMetadata {
+        optional: OptionalMetadata {
             hook: None,
             values: values.collect(),
             default_aggregation: Some(spec.default_aggregation),
@@ -106,7 +94,7 @@ impl Metric {
 
     pub(crate) fn score_sound(&self, items: &[Item]) -> BatchResult<ScoreCard> {
         self.batch_with(
-            self.family.linked.access(),
+            self.component.linked.access(),
             items,
             |plugin, store, batch| {
                 plugin.gage_plugin_metric().call_score(store, self.name(), self.params(), batch)

@@ -4,14 +4,11 @@ use super::{bindings, plain};
 use crate::batch::ItemError;
 use crate::bindings::preprocessor_exports::Outcome;
 use crate::bindings::preprocessor_world::{PreprocessorPlugin, PreprocessorPluginPre};
-use crate::bindings::types::PluginInfo;
-use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, PluginComponent, PluginKind};
 use crate::limits::Limits;
-use crate::sandbox::GuestState;
 use crate::validate_output;
 use crate::world::World;
 use serde_json::Value;
-use wasmtime::Store;
 
 pub use crate::bindings::preprocessor_exports::RawRow;
 
@@ -27,16 +24,7 @@ pub type Preprocessor = ConfiguredMember<PreprocessorKind>;
 impl PluginKind for PreprocessorKind {
     const WORLD: World = World::Preprocessor;
     type Detail = ();
-    bindings!(PreprocessorPlugin, PreprocessorPluginPre, gage_plugin_preprocessor);
-
-    fn describe(
-        plugin: &PreprocessorPlugin,
-        store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<PreprocessorKind>>)> {
-        let guest = plugin.gage_plugin_preprocessor();
-        let info = guest.call_describe(&mut *store)?;
-        Ok((info, guest.call_preprocessors(store)?.into_iter().map(plain).collect()))
-    }
+    bindings!(PreprocessorPlugin, PreprocessorPluginPre, gage_plugin_preprocessor, call_preprocessors, plain);
 }
 
 /// What ought to be a Sample, as the component wrote it: its size and its depth are within the limits.

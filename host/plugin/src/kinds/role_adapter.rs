@@ -5,13 +5,10 @@ use super::{bindings, plain};
 use crate::batch::ItemError;
 use crate::bindings::role_adapter_exports::Prepared as GuestPrepared;
 use crate::bindings::role_adapter_world::{RoleAdapterPlugin, RoleAdapterPluginPre};
-use crate::bindings::types::PluginInfo;
-use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
-use crate::sandbox::GuestState;
+use crate::component_members::{ConfiguredMember, PluginComponent, PluginKind};
 use crate::validate_output;
 use crate::world::World;
 use gage_core::Object;
-use wasmtime::Store;
 
 pub use crate::bindings::role_adapter_exports::Answered as AdapterReply;
 
@@ -27,16 +24,7 @@ pub type RoleAdapter = ConfiguredMember<RoleAdapterKind>;
 impl PluginKind for RoleAdapterKind {
     const WORLD: World = World::RoleAdapter;
     type Detail = ();
-    bindings!(RoleAdapterPlugin, RoleAdapterPluginPre, gage_plugin_role_adapter);
-
-    fn describe(
-        plugin: &RoleAdapterPlugin,
-        store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<RoleAdapterKind>>)> {
-        let guest = plugin.gage_plugin_role_adapter();
-        let info = guest.call_describe(&mut *store)?;
-        Ok((info, guest.call_adapters(store)?.into_iter().map(plain).collect()))
-    }
+    bindings!(RoleAdapterPlugin, RoleAdapterPluginPre, gage_plugin_role_adapter, call_adapters, plain);
 }
 
 /// What an adapter makes of a payload.
