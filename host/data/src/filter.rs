@@ -1,4 +1,4 @@
-//! Which rows are kept, by the values of their fields.
+//! The row filter, by the values of fields.
 
 use serde_json::{Number, Value};
 

@@ -3,6 +3,9 @@
 //! The revision becomes a commit, the files of a subset and a split are chosen from those of the
 //! commit, and each is downloaded. **A file takes its final name only after its size and its
 //! digest were those that the hub names**; what an interruption leaves is kept apart and resumed.
+//!
+//! The crate `hf-hub` (1.0) is not used for the transport: it does not resume a partial download, checks no digest, cannot be
+//! cancelled, and adds the whole `hf-xet` client.
 
 mod cache;
 mod card;
@@ -31,4 +34,4 @@ pub use model::{FetchedModel, ModelHub, ModelReference};
 pub use source::{
     HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, NoProgress,
 };
-pub use url_download::{FetchedFile, WebModel};
+pub use url_download::{FetchedFile, UrlFetchOptions, WebModel};

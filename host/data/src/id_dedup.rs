@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// The ids of a dataset. Samples must come in their order. Holds some 20 bytes a sample.
 #[derive(Debug, Default)]
-pub struct IdDeduplicator {
+pub(crate) struct IdDeduplicator {
     /// The hashes of all that were given.
     taken: FxHashSet<u64>,
     /// The number that the next sample of an id gets at the earliest, by the hash of the id; of those alone that
@@ -16,7 +16,7 @@ pub struct IdDeduplicator {
 impl IdDeduplicator {
     /// Gives the second and each further sample of an id a number: `q1`, `q1#2`, `q1#3`. Returns
     /// whether it did.
-    pub fn keep_apart(&mut self, id: &mut String) -> bool {
+    pub(crate) fn deduplicate(&mut self, id: &mut String) -> bool {
         let hash = hash_of(id);
         if self.taken.insert(hash) {
             return false;
@@ -48,7 +48,7 @@ mod tests {
     fn ids_that_occur_again_get_a_number() {
         let mut ids = IdDeduplicator::default();
         let mut kept = ["a", "b", "a", "a#2", "a"].map(str::to_owned);
-        let changed: Vec<bool> = kept.iter_mut().map(|id| ids.keep_apart(id)).collect();
+        let changed: Vec<bool> = kept.iter_mut().map(|id| ids.deduplicate(id)).collect();
         assert_eq!(kept, ["a", "b", "a#2", "a#2#2", "a#3"]);
         assert_eq!(changed, [false, false, true, true, true]);
     }

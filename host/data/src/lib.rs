@@ -1,13 +1,13 @@
-//! From files to standard Samples: rows are found, fetched and streamed, converted by preprocessor
-//! components, given text and media by hooks, and validated.
+//! Datasets, from files to standard Samples: rows are located, fetched and streamed. Preprocessor components convert them,
+//! hooks add text and media, and each Sample is validated.
 //!
 //! ```text
 //! locate ─▶ rows: files, filter, shuffle, limit ─▶ stream: preparation on several threads ─▶ Samples
 //! ```
 //!
-//! Memory does not grow with the number of rows, but for 16 bytes a row that keep ids apart, and
-//! as many where rows are shuffled. Imports `gage-core`, `gage-config`, `gage-template` and
-//! `gage-plugin`; knows nothing of models or runs. All calls block.
+//! Memory does not grow with the number of rows, except by 16 bytes a row that keep ids unique, and as many again if rows are
+//! shuffled. The crate imports `gage-core`, `gage-config`, `gage-template` and `gage-plugin`, and knows nothing of models or
+//! runs. All calls block.
 
 mod digests;
 mod filter;
@@ -22,13 +22,13 @@ mod preparation;
 mod rejection;
 mod report;
 mod row;
+mod row_builder;
 mod rows;
 mod shuffle;
 mod source;
 mod stream;
 
 pub use hub::{HubError, HubProgress, NoProgress};
-pub use id_dedup::IdDeduplicator;
 pub use locate::{LocateError, LocateOptions, LocatedFiles, check, locate, open_located};
 pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
 pub use missing_fields::{MissingField, OtherTypes};

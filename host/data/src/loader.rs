@@ -9,13 +9,11 @@ mod kind;
 mod lines;
 mod offsets;
 mod parquet;
-mod prepare;
 mod spool;
 
 pub(crate) use chain::{Chain, NumberedRecord, error};
 pub(crate) use kind::FileKind;
 pub(crate) use offsets::{Offsets, count};
-pub(crate) use prepare::Preparer;
 pub(crate) use spool::Spool;
 
 use crate::row::RowPosition;

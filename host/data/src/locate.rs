@@ -1,5 +1,5 @@
-//! Where the files of a dataset are: beside the suite, or fetched from a hub once; and that they are
-//! what the suite says.
+//! The location of a dataset's files: beside the suite, or in the cache of a hub. The files are checked against the digests
+//! that the suite states.
 
 use crate::filter::Filter;
 use crate::hub::{
@@ -172,6 +172,7 @@ impl LocatedFiles {
 ///
 /// # Errors
 /// When they cannot be had, or are others.
+#[tracing::instrument(name = "locate_dataset", skip_all, fields(dataset = %spec.dataset_id))]
 pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<LocatedFiles, LocateError> {
     let located = match &spec.source {
         DataSource::Files(_) => {
@@ -289,17 +290,7 @@ fn fetch(
         timings: HubTimings::default(),
     };
     let fetched = hub::fetch(&wanted, options.progress, options.is_cancelled)?;
-    let format = match fetched.format {
-        HubFormat::Jsonl => Format::Jsonl,
-        HubFormat::Json => Format::Json,
-        HubFormat::Csv => Format::Csv,
-        HubFormat::Tsv => Format::Tsv,
-        HubFormat::Parquet => Format::Parquet,
-        HubFormat::Gguf => {
-            let reason = format!("dataset '{}' holds no rows but models", hub.hub_id);
-            return Err(HubError::Choice { key: "hub_id", message: reason }.into());
-        }
-    };
+    let format = format_of(&fetched, hub)?;
     let mut files: Vec<DataFile> = fetched
         .files
         .iter()
@@ -341,6 +332,20 @@ fn fetch(
         folder,
         beside,
     })
+}
+
+fn format_of(fetched: &hub::HubDataset, hub: &HubSpec) -> Result<Format, HubError> {
+    match fetched.format {
+        HubFormat::Jsonl => Ok(Format::Jsonl),
+        HubFormat::Json => Ok(Format::Json),
+        HubFormat::Csv => Ok(Format::Csv),
+        HubFormat::Tsv => Ok(Format::Tsv),
+        HubFormat::Parquet => Ok(Format::Parquet),
+        HubFormat::Gguf => {
+            let message = format!("dataset '{}' holds no rows but models", hub.hub_id);
+            Err(HubError::Choice { key: "hub_id", message })
+        }
+    }
 }
 
 /// Pins the files of a hub, and checks that they still have the digests with which they were fetched: the cache itself

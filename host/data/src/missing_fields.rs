@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_fields_that_no_row_has_are_missing_and_the_nearest_is_proposed() {
+    fn missing_fields_are_in_no_row_and_propose_the_nearest_name() {
         let condition = |path: &str, value: Value| (path.to_owned(), vec![value]);
         let filter = Filter {
             include: vec![condition("level", json!(1)), condition("metadata.subjct", json!("law"))],

@@ -1,5 +1,5 @@
-//! From rows to Samples: conversion by components, validation, hooks, media, and the prompt where a
-//! tokenizer renders it.
+//! The preparation of Samples from rows: conversion by components, validation, hooks, media, and the prompt if a tokenizer
+//! renders it.
 
 mod batch;
 mod hooks;
@@ -100,7 +100,7 @@ pub struct Preparation {
 
 impl Preparation {
     /// Prepares rows: one result for each, in order, with what is to be kept of its Sample. Ids are as the
-    /// rows have them; see [`crate::IdDeduplicator`]. Nothing when it was stopped while it waited for media.
+    /// rows have them; see `IdDeduplicator`. Nothing when it was stopped while it waited for media.
     pub fn prepare<K: SampleProjection>(
         &self,
         rows: Vec<Row>,

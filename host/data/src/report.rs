@@ -1,4 +1,4 @@
-//! What a person wants to know of a dataset before a run: what is wrong with it, and what is in it.
+//! Reports on a dataset before a run: invalid rows and statistics of its content.
 
 mod statistics;
 mod tokens;

@@ -1,9 +1,10 @@
 //! The rows of a dataset: filtered, shuffled, and no more than are wanted.
 
 use crate::labels::Labels;
-use crate::loader::{self, Chain, FileKind, NumberedRecord, Offsets, Preparer, Spool};
+use crate::loader::{self, Chain, FileKind, NumberedRecord, Offsets, Spool};
 use crate::missing_fields::{FieldWatch, MissingField};
 use crate::row::{DataError, Row};
+use crate::row_builder::RowBuilder;
 use crate::source::{DataFile, Format, RowSource};
 
 /// So many rows are left out before [`Rows::advance`] comes back without one.
@@ -15,7 +16,7 @@ const MAX_COUNTED_BYTES: u64 = 256 << 20;
 /// The rows of a dataset. After an error there is none.
 pub struct Rows {
     feed: RowFeed,
-    preparer: Preparer,
+    builder: RowBuilder,
     given: u64,
     most: u64,
     total: Option<u64>,
@@ -46,10 +47,11 @@ enum RowFeed {
 /// # Errors
 /// When a file cannot be read or is not what its loader reads, when all files together hold no
 /// row, and where rows are shuffled or counted also what is found out at their end.
+#[tracing::instrument(name = "open_rows", skip_all)]
 pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
     let most = most.unwrap_or(u64::MAX).min(source.limit.unwrap_or(u64::MAX));
     let labels = source.labels.as_ref().map(Labels::read).transpose()?;
-    let preparer = Preparer {
+    let builder = RowBuilder {
         files: source.files.iter().map(|file| file.shown.clone()).collect(),
         labels,
         filter: source.filter.clone(),
@@ -59,7 +61,7 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
     let labels_file = source.labels.as_ref().map(|labels| &labels.file);
     let mut rows = Rows {
         feed: RowFeed::Chain(chain),
-        preparer,
+        builder,
         given: 0,
         most,
         total: None,
@@ -107,7 +109,7 @@ impl Rows {
 
     /// Fields that the filter names, and that none of the rows had that were read until now.
     pub fn missing_fields(&self) -> Vec<MissingField> {
-        self.preparer.watch.missing()
+        self.builder.watch.missing()
     }
 
     fn shuffle(&mut self, source: &RowSource, seed: u64) -> Result<(), DataError> {
@@ -144,7 +146,7 @@ impl Rows {
     }
 
     fn check_labels(&self, rows: u64) -> Result<(), DataError> {
-        self.preparer.labels.as_ref().map_or(Ok(()), |labels| labels.check(rows))
+        self.builder.labels.as_ref().map_or(Ok(()), |labels| labels.check(rows))
     }
 
     fn next_row(&mut self) -> Result<NextRow, DataError> {
@@ -154,15 +156,15 @@ impl Rows {
                 let next = offsets.next();
                 let next = next.map_err(|error| DataError::unreadable(file, error))?;
                 let numbered = next.map(|(number, record)| NumberedRecord { number, file: 0, record });
-                numbered.and_then(|numbered| self.preparer.prepare(numbered))
+                numbered.and_then(|numbered| self.builder.build(numbered))
             }
             RowFeed::Chain(chain) => {
                 for _ in 0..MAX_FILTERED_ROWS {
                     let Some(numbered) = chain.next()? else { return Ok(NextRow::End) };
-                    if let Some(labels) = &self.preparer.labels {
+                    if let Some(labels) = &self.builder.labels {
                         labels.check_row(numbered.number)?;
                     }
-                    match self.preparer.prepare(numbered) {
+                    match self.builder.build(numbered) {
                         Some(row) => return Ok(NextRow::Row(row)),
                         None => self.filtered += 1,
                     }

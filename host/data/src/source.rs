@@ -1,4 +1,4 @@
-//! What to read: files, their format, and which of their rows.
+//! The source of rows: files, their format, and the selection of rows.
 
 use crate::filter::Filter;
 use gage_core::{Digest, FileFingerprint};
@@ -48,7 +48,7 @@ impl DataFile {
     }
 
     /// A file with the name that messages give it.
-    pub fn shown_as(path: PathBuf, shown: String) -> DataFile {
+    pub(crate) fn shown_as(path: PathBuf, shown: String) -> DataFile {
         DataFile { path, shown, pin: None }
     }
 

@@ -12,10 +12,11 @@ use crate::preparation::{Preparation, PreparedSample, SampleProjection};
 use crate::row::{DataError, Row};
 use crate::rows::Rows;
 use gage_core::{Sample, spawn_named};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Most rows that are converted in one call.
@@ -69,7 +70,8 @@ pub fn stream(
     is_stopped: &(dyn Fn() -> bool + Sync),
     take: impl FnMut(PreparedSample) -> ControlFlow<()>,
 ) -> StreamReport {
-    stream_in(FOR_A_MODEL, rows, preparation, workers, is_stopped, &|sample| sample, take)
+    let workers = Workers { preparation, count: workers.max(1), is_stopped };
+    stream_in(FOR_A_MODEL, rows, workers, &|sample| sample, take)
 }
 
 /// The same for who needs little of each Sample: `keep` is called by the workers, which made the Samples and
@@ -82,19 +84,26 @@ pub fn stream_kept<K: SampleProjection>(
     keep: &(impl Fn(Arc<Sample>) -> K + Sync),
     take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> StreamReport {
-    stream_in(FOR_A_READER, rows, preparation, workers, is_stopped, keep, take)
+    let workers = Workers { preparation, count: workers.max(1), is_stopped };
+    stream_in(FOR_A_READER, rows, workers, keep, take)
+}
+
+/// The threads that prepare rows.
+#[derive(Clone, Copy)]
+struct Workers<'a> {
+    preparation: &'a Preparation,
+    count: usize,
+    is_stopped: &'a (dyn Fn() -> bool + Sync),
 }
 
 fn stream_in<K: SampleProjection>(
     sizes: BatchSizes,
     rows: Rows,
-    preparation: &Preparation,
-    workers: usize,
-    is_stopped: &(dyn Fn() -> bool + Sync),
+    workers: Workers<'_>,
     keep: &(impl Fn(Arc<Sample>) -> K + Sync),
     mut take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> StreamReport {
-    let workers = workers.max(1);
+    let Workers { preparation, count: workers, is_stopped } = workers;
     let (batch_sender, batches) = sync_channel::<NumberedBatch<Row>>(workers);
     let (prepared_sender, prepared) = sync_channel::<Option<NumberedBatch<PreparedSample<K>>>>(workers);
     let batches = Mutex::new(Some(batches));
@@ -115,7 +124,7 @@ fn stream_in<K: SampleProjection>(
         // Whoever still works finds nobody who takes it, and ends; then so does the reader.
         drop((prepared, handed_over));
         let ended: Vec<_> = working.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
-        *batches.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *batches.lock() = None;
         let read = joined(reader.join());
         let preparing: Duration = ended.into_iter().map(joined).sum();
         let share = u32::try_from(workers).unwrap_or(u32::MAX);
@@ -201,7 +210,7 @@ fn work<K: SampleProjection>(
     let mut spent = Duration::ZERO;
     loop {
         let next = {
-            let batches = batches.lock().unwrap_or_else(PoisonError::into_inner);
+            let batches = batches.lock();
             batches.as_ref().and_then(|batches| batches.recv().ok())
         };
         let Some((number, rows)) = next else { return spent };
@@ -231,9 +240,9 @@ fn hand_over<K: SampleProjection>(
             let _ = handed_over.try_recv();
             for mut one in batch {
                 match &mut one.result {
-                    Ok(kept) => renamed += kept.id().map_or(0, |id| u64::from(ids.keep_apart(id))),
+                    Ok(kept) => renamed += kept.id().map_or(0, |id| u64::from(ids.deduplicate(id))),
                     Err(rejection) => {
-                        ids.keep_apart(&mut rejection.id);
+                        ids.deduplicate(&mut rejection.id);
                     }
                 }
                 rows += 1;

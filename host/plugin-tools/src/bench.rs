@@ -1,4 +1,4 @@
-//! What a component costs, as a person wants to know it.
+//! The benchmark of a component, for its author.
 
 use crate::cases::Case;
 use crate::error::ToolError;

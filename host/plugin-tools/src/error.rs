@@ -1,4 +1,4 @@
-//! What goes wrong for an author.
+//! Errors of the tools for plugin authors.
 
 use std::path::Path;
 

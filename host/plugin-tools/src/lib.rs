@@ -1,4 +1,4 @@
-//! What a plugin author uses: makes projects, builds, tests and measures components.
+//! Tools for plugin authors: they make projects, build, test and measure components.
 //!
 //! A project is a folder with `gage-plugin.toml`, the author's source, and `gage/`, which holds the
 //! contract and the SDK. All that a new one needs is carried in the program; building one runs

@@ -1,4 +1,4 @@
-//! What `gage-plugin.toml` says of a project.
+//! The project file `gage-plugin.toml`.
 
 use crate::{Language, ToolError, name};
 use gage_plugin::{Capability, World};
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_new_writes_can_be_read() {
+    fn a_new_project_can_be_read() {
         for world in World::ALL {
             for language in Language::ALL {
                 let project = Project::parse(Path::new("p"), &new_settings("a-b", world, language)).unwrap();

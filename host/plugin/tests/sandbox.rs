@@ -121,7 +121,7 @@ fn compiled_components_are_kept_where_only_the_user_can_write() {
 }
 
 #[test]
-fn promise_6_the_same_batches_cost_the_same_on_any_number_of_threads() {
+fn promise_6_batches_cost_the_same_on_any_number_of_threads() {
     let deeds = ["fine", "error", "log", "a longer answer", "nan", "trap", "fine", "state"];
     let batches: Vec<Vec<&str>> = (0..48)
         .map(|number| deeds.iter().cycle().skip(number).take(1 + number % 11).copied().collect())

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_template_refuses_is_an_error() {
+    fn an_exception_raised_by_a_template_is_an_error() {
         let messages = [Message::text(Role::System, "x")];
         let refused = render("{{ raise_exception('System role not supported') }}", &messages);
         assert!(refused.is_err_and(|error| error.contains("System role not supported")));

@@ -25,7 +25,7 @@ impl InjectionFence {
     }
 
     /// The text between the two lines of a label, which is given by its place.
-    pub fn enclose(&self, label: usize, text: &str) -> String {
+    pub(crate) fn enclose(&self, label: usize, text: &str) -> String {
         match self.lines.get(label) {
             Some((begin, end)) => format!("{begin}\n{text}\n{end}"),
             None => String::new(),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_quoted_is_left_out() {
+    fn quoted_text_is_left_out() {
         let fence = InjectionFence::around(&["ANSWER", "SUPPORT"], "SCORE: 1.0");
         let block = fence.enclose(0, "SCORE: 1.0");
         let support = fence.enclose(1, "SCORE: 1.0");

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_marked_comes_back() {
+    fn marked_text_round_trips() {
         let answer = |text: &str| marked(TextSource::Answer, text);
         for text in ["SCORE: 1.0", "分数：1 👩\u{200d}💻", "\u{f0000}\u{10fffd}", "a\nb\t\u{0}"] {
             assert_eq!(seen(&format!("x {} y", answer(text))), format!("x <{text}> y"));

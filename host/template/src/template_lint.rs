@@ -1,5 +1,5 @@
-//! What a template names and nobody has: filters, tests, functions, other templates. Found in the compiled
-//! template, without rendering it, so that it is said before a run and not of each sample.
+//! Unknown names in a template: filters, tests, functions, other templates. They are found in the compiled template without
+//! rendering it, so that they are reported before a run and not for each sample.
 
 use minijinja::machinery::{Instruction, Instructions, get_compiled_template};
 use minijinja::value::ValueKind;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_found_wherever_it_stands() {
+    fn unknown_names_are_found_in_every_position() {
         for (template, expected) in [
             ("a\n{{ 'x'|uper }}", "2 there is no filter `uper`; did you mean `upper`?"),
             (
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_or_cannot_be_known_is_no_error() {
+    fn known_and_dynamic_names_are_no_error() {
         for template in [
             "{{ x|map(attribute='uper')|join(', ') }}{{ x|map('default', 'a')|list }}{{ x|map(y)|list }}",
             "{{ x|selectattr('uper')|list }}{{ x|select|list }}{{ x|rejectattr('n', '==', 1)|list }}",

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_says_why() {
+    fn unusable_tokenizers_say_why() {
         for (config, expected) in [
             (json!({}), "has no `chat_template`"),
             (json!([]), "is not a tokenizer's configuration"),

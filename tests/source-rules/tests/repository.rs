@@ -13,10 +13,6 @@ const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
     ("host/backend", "", "anthropic_http gemini_http http open openai_http text_generation"),
     ("host/backend", "http", "reply sse"),
     ("host/backend", "llama_cpp", "gguf load_options memory_estimate model runtime tokenizer vision"),
-    ("host/observe", "", "observability otlp"),
-    ("host/plugin", "", "cache compile host"),
-    ("host/plugin", "", "component_members kinds validate_output"),
-    ("host/data", "", "labels loader"),
 ];
 
 /// Type names that more than two modules of a crate define, still to be told apart: the crate, the name, and the number of
@@ -28,11 +24,8 @@ const KNOWN_LONG_TEST_NAMES: &[(&str, usize)] = &[
     ("host/backend", 21),
     ("host/config", 8),
     ("host/core", 3),
-    ("host/data", 4),
     ("host/engine", 3),
     ("host/history", 3),
-    ("host/observe", 3),
-    ("host/plugin", 2),
     ("host/record", 3),
     ("host/suite", 1),
     ("tests", 56),

@@ -1,4 +1,4 @@
-//! Where datasets are kept.
+//! The cache of hub datasets.
 //!
 //! ```text
 //! <cache>/datasets/<owner>--<name>/refs/<revision>        the commit that it last stood for; of models in `models`
@@ -12,7 +12,7 @@
 
 use super::content_digest::{ContentHashes, ObjectId};
 use super::error::HubError;
-use super::listing::{Entry, Listing};
+use super::listing::{HubEntry, Listing};
 use super::paths::{RepositoryName, check_path, is_commit, revision_file};
 use super::retry::RetryPolicy;
 use super::source::{HubFile, HubKind};
@@ -107,7 +107,7 @@ impl CommitFolder {
     }
 
     /// Makes the folder, and waits until no one else downloads into it.
-    pub(super) async fn lock(&self, patience: RetryPolicy<'_>) -> Result<File, HubError> {
+    pub(super) async fn lock(&self, retry: RetryPolicy<'_>) -> Result<File, HubError> {
         make_folder(&self.0)?;
         let path = self.0.join("lock");
         let file = File::options()
@@ -119,7 +119,7 @@ impl CommitFolder {
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => patience.sleep(Duration::from_millis(100)).await?,
+                Err(TryLockError::WouldBlock) => retry.sleep(Duration::from_millis(100)).await?,
                 Err(TryLockError::Error(error)) => return Err(HubError::cache("lock", &path)(error)),
             }
         }
@@ -165,9 +165,9 @@ impl CommitFolder {
     /// of a stamp.
     pub(super) fn check(
         &self,
-        entry: &Entry,
+        entry: &HubEntry,
         stamp: Option<&CacheStamp>,
-        patience: RetryPolicy<'_>,
+        retry: RetryPolicy<'_>,
     ) -> Result<CachedFile, HubError> {
         let path = self.file(&entry.path)?;
         let failed = || HubError::cache("read", &path);
@@ -194,7 +194,7 @@ impl CommitFolder {
             None => {
                 let mut hashes = ContentHashes::new(entry.bytes);
                 let mut file = File::open(&path).map_err(failed())?;
-                hash_all(&mut file, &mut hashes, &path, patience)?;
+                hash_all(&mut file, &mut hashes, &path, retry)?;
                 let (digest, found) = hashes.take(&entry.oid).map_err(io::Error::other).map_err(failed())?;
                 if found != entry.oid {
                     return Ok(CachedFile::Wrong(format!("expected {}, found {found}", entry.oid)));
@@ -225,12 +225,12 @@ pub(super) fn hash_all(
     file: &mut File,
     hashes: &mut ContentHashes,
     path: &Path,
-    patience: RetryPolicy<'_>,
+    retry: RetryPolicy<'_>,
 ) -> Result<u64, HubError> {
     let mut buffer = vec![0_u8; 1 << 18];
     let mut length = 0;
     loop {
-        patience.check()?;
+        retry.check()?;
         let count = file.read(&mut buffer).map_err(HubError::cache("read", path))?;
         if count == 0 {
             return Ok(length);

@@ -58,7 +58,7 @@ pub(super) struct Client<'a> {
     http: reqwest::Client,
     endpoint: &'a Url,
     authorization: Option<HeaderValue>,
-    patience: RetryPolicy<'a>,
+    retry: RetryPolicy<'a>,
 }
 
 impl<'a> Client<'a> {
@@ -66,9 +66,9 @@ impl<'a> Client<'a> {
     pub(super) fn new(
         endpoint: &'a Url,
         token: Option<&HubToken>,
-        patience: RetryPolicy<'a>,
+        retry: RetryPolicy<'a>,
     ) -> Result<Client<'a>, HubError> {
-        Client::over(connect(patience.timings)?, endpoint, token, patience)
+        Client::over(connect(retry.timings)?, endpoint, token, retry)
     }
 
     /// The same over connections that there are.
@@ -76,7 +76,7 @@ impl<'a> Client<'a> {
         http: reqwest::Client,
         endpoint: &'a Url,
         token: Option<&HubToken>,
-        patience: RetryPolicy<'a>,
+        retry: RetryPolicy<'a>,
     ) -> Result<Client<'a>, HubError> {
         if !matches!(endpoint.scheme(), "http" | "https") || !endpoint.has_host() {
             return Err(HubError::Invalid(format!(
@@ -98,15 +98,15 @@ impl<'a> Client<'a> {
                 Ok::<_, HubError>(value)
             })
             .transpose()?;
-        Ok(Client { http, endpoint, authorization, patience })
+        Ok(Client { http, endpoint, authorization, retry })
     }
 
     pub(super) fn endpoint(&self) -> &Url {
         self.endpoint
     }
 
-    pub(super) fn patience(&self) -> RetryPolicy<'a> {
-        self.patience
+    pub(super) fn retry(&self) -> RetryPolicy<'a> {
+        self.retry
     }
 
     /// Sends one request and follows redirects. The status of the answer is 200, 206 or 416.
@@ -144,10 +144,10 @@ impl<'a> Client<'a> {
         if let Some(authorization) = self.authorization.as_ref().filter(|_| self.is_own(url)) {
             request = request.header(AUTHORIZATION, authorization.clone());
         }
-        let timings = self.patience.timings;
+        let timings = self.retry.timings;
         let passing =
             |reason| RequestError::Passing(RetryableError { url: shown(url), reason, retry_after: None });
-        match self.patience.within(timings.connect.saturating_add(timings.read), request.send()).await? {
+        match self.retry.within(timings.connect.saturating_add(timings.read), request.send()).await? {
             Some(Ok(response)) => Ok(response),
             Some(Err(error)) => Err(passing(describe(error))),
             None => Err(passing(format!("no answer within {:.0?}", timings.read))),
@@ -188,9 +188,9 @@ impl<'a> Client<'a> {
         &self,
         response: &mut Response,
     ) -> Result<Option<impl AsRef<[u8]> + use<>>, RequestError> {
-        let limit = self.patience.timings.read;
+        let limit = self.retry.timings.read;
         let url = shown(response.url());
-        match self.patience.within(limit, response.chunk()).await? {
+        match self.retry.within(limit, response.chunk()).await? {
             Some(Ok(chunk)) => Ok(chunk),
             Some(Err(error)) => {
                 Err(RequestError::Passing(RetryableError { url, reason: describe(error), retry_after: None }))
@@ -210,7 +210,7 @@ impl<'a> Client<'a> {
         most: usize,
         asked: HubResponse<'_>,
     ) -> Result<(HeaderMap, Vec<u8>), HubError> {
-        let mut attempts = Attempts::new(self.patience);
+        let mut attempts = Attempts::new(self.retry);
         loop {
             match self.whole_once(url, most, asked).await {
                 Ok(whole) => return Ok(whole),

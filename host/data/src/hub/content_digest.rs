@@ -1,4 +1,4 @@
-//! What the hub says that a file's content is, and the digests of what came.
+//! The digests that the hub states for a file, and those of the downloaded content.
 
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};

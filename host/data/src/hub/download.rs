@@ -3,7 +3,7 @@
 use super::cache::CommitFolder;
 use super::client::{HubResponse, RequestError};
 use super::error::{HubError, shown};
-use super::listing::Entry;
+use super::listing::HubEntry;
 use super::partial::PartialDownload;
 use super::repository::Repository;
 use super::retry::{Attempts, RetryableError};
@@ -21,7 +21,7 @@ pub(super) struct Download<'a> {
     pub(super) repository: Repository<'a>,
     pub(super) folder: &'a CommitFolder,
     pub(super) commit: &'a str,
-    pub(super) entry: &'a Entry,
+    pub(super) entry: &'a HubEntry,
     pub(super) progress: &'a dyn HubProgress,
 }
 
@@ -35,10 +35,11 @@ enum DownloadEnd {
 
 impl Download<'_> {
     /// Downloads the file and puts it in its place.
+    #[tracing::instrument(name = "hub_download", skip_all, fields(path = self.entry.path))]
     pub(super) async fn run(&self) -> Result<(), HubError> {
         let client = self.repository.client;
-        let mut partial = PartialDownload::open(self.folder, self.entry, client.patience())?;
-        let mut attempts = Attempts::new(client.patience());
+        let mut partial = PartialDownload::open(self.folder, self.entry, client.retry())?;
+        let mut attempts = Attempts::new(client.retry());
         let mut furthest = partial.length();
         let mut wrong = 0;
         loop {
@@ -132,7 +133,7 @@ impl Download<'_> {
 fn begin(
     response: &Response,
     partial: &mut PartialDownload<'_>,
-    entry: &Entry,
+    entry: &HubEntry,
 ) -> Result<Option<DownloadEnd>, RequestError> {
     let headers = response.headers();
     let again = |reason: &str| {

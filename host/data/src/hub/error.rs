@@ -1,4 +1,4 @@
-//! Why a dataset could not be had.
+//! Errors of the hub source.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! From what is asked for to checked files.
+//! The fetch of a dataset or model: a request becomes checked files.
 
 use super::cache::{CachedFile, CommitFolder, DatasetFolder, Record};
 use super::client::{Client, HubResponse};
@@ -19,6 +19,7 @@ use super::source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource};
 /// # Errors
 /// What the dataset lacks, what the server says, or what the cache cannot do. Then nothing wrong
 /// lies under a final name; what was downloaded so far is used by the next call.
+#[tracing::instrument(name = "hub_fetch", skip_all, fields(repository = source.name, revision = source.revision))]
 pub fn fetch(
     source: &HubSource,
     progress: &dyn HubProgress,
@@ -26,10 +27,10 @@ pub fn fetch(
 ) -> Result<HubDataset, HubError> {
     let name = RepositoryName::parse(source.kind, &source.name)?;
     check_revision(&source.revision)?;
-    let patience = RetryPolicy { timings: source.timings, cancelled };
-    patience.check()?;
+    let retry = RetryPolicy { timings: source.timings, cancelled };
+    retry.check()?;
     let folder = DatasetFolder::of(&source.cache, &source.endpoint, source.kind, &name);
-    let fetch = Fetch { source, name, folder, progress, patience };
+    let fetch = Fetch { source, name, folder, progress, retry };
     if source.offline {
         return fetch.cached();
     }
@@ -63,7 +64,7 @@ struct Fetch<'a> {
     name: RepositoryName,
     folder: DatasetFolder,
     progress: &'a dyn HubProgress,
-    patience: RetryPolicy<'a>,
+    retry: RetryPolicy<'a>,
 }
 
 impl Fetch<'_> {
@@ -86,7 +87,7 @@ impl Fetch<'_> {
         let mut files = Vec::new();
         for entry in choice.entries {
             let path = gage_core::printable_line(&entry.path);
-            match folder.check(entry, record.files.get(&entry.path), self.patience)? {
+            match folder.check(entry, record.files.get(&entry.path), self.retry)? {
                 CachedFile::Good(file, _) => files.push(file),
                 CachedFile::Missing => {
                     return Err(missing(format!("'{path}' of {noun} '{name}' is not in the cache")));
@@ -108,7 +109,7 @@ impl Fetch<'_> {
 
     async fn online(&self) -> Result<HubDataset, HubError> {
         let HubSource { name, revision, endpoint, token, .. } = self.source;
-        let client = Client::new(endpoint, token.as_ref(), self.patience)?;
+        let client = Client::new(endpoint, token.as_ref(), self.retry)?;
         let asked = HubResponse { kind: self.source.kind, name, revision, path: None };
         let repository = Repository { client: &client, kind: self.source.kind, name: &self.name, asked };
         let commit = repository.commit().await.map_err(|error| self.hint(error))?;
@@ -117,7 +118,7 @@ impl Fetch<'_> {
             return Err(HubError::answer(endpoint, reason));
         }
         let folder = self.folder.commit(&commit);
-        let _lock = folder.lock(self.patience).await?;
+        let _lock = folder.lock(self.retry).await?;
         let mut record = match folder.record(&self.name, &commit)? {
             Some(record) => record,
             None => {
@@ -143,8 +144,8 @@ impl Fetch<'_> {
         let choice = select(self.source, &record.listing)?;
         let (format, mut files, mut stamps) = (choice.format, Vec::new(), record.files.clone());
         for entry in choice.entries {
-            self.patience.check()?;
-            let mut kept = folder.check(entry, stamps.get(&entry.path), self.patience)?;
+            self.retry.check()?;
+            let mut kept = folder.check(entry, stamps.get(&entry.path), self.retry)?;
             if let CachedFile::Wrong(reason) = &kept {
                 let path = gage_core::printable_line(&entry.path);
                 tracing::warn!("'{path}' is damaged in the cache ({reason}); it is downloaded anew");
@@ -152,7 +153,7 @@ impl Fetch<'_> {
             if !matches!(kept, CachedFile::Good(..)) {
                 let progress = self.progress;
                 Download { repository, folder, commit, entry, progress }.run().await?;
-                kept = folder.check(entry, None, self.patience)?;
+                kept = folder.check(entry, None, self.retry)?;
             }
             match kept {
                 CachedFile::Good(file, stamp) => {

@@ -4,18 +4,18 @@ use super::cache::{CachedFile, DatasetFolder};
 use super::client::{Client, HubResponse, connect};
 use super::download::Download;
 use super::error::HubError;
-use super::listing::Entry;
+use super::listing::HubEntry;
 use super::paths::RepositoryName;
 use super::repository::Repository;
 use super::retry::RetryPolicy;
 use super::source::{HubDataset, HubSource, NoProgress};
 use crate::media::MediaFiles;
 use futures::StreamExt as _;
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 
 /// Files that are downloaded at the same time.
-const TOGETHER: usize = 8;
+const MAX_PARALLEL_DOWNLOADS: usize = 8;
 
 /// All files of one commit. A file is used only after its size and its digest were those that the hub names; it is
 /// looked at once in the life of this.
@@ -26,7 +26,7 @@ pub struct LazyHubFiles {
     folder: DatasetFolder,
     /// The folder of the first file with rows, in the repository; its parts.
     base: Vec<String>,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, HubEntry>,
     state: Mutex<LazyFilesState>,
 }
 
@@ -97,14 +97,14 @@ impl LazyHubFiles {
         up.chain(down).collect::<Vec<_>>().join("/")
     }
 
-    fn entry(&self, written: &str) -> Option<(&Entry, Vec<String>)> {
+    fn entry(&self, written: &str) -> Option<(&HubEntry, Vec<String>)> {
         let path = self.path_of(written)?;
         Some((self.entries.get(&path.join("/"))?, path))
     }
 
     /// Makes sure that files lie here, or notes why they cannot be had, unless it is stopped before.
-    fn have(&self, state: &mut LazyFilesState, entries: &[&Entry], is_stopped: &dyn Fn() -> bool) {
-        let patience = RetryPolicy { timings: self.source.timings, cancelled: is_stopped };
+    fn have(&self, state: &mut LazyFilesState, entries: &[&HubEntry], is_stopped: &dyn Fn() -> bool) {
+        let retry = RetryPolicy { timings: self.source.timings, cancelled: is_stopped };
         let mut missing = Vec::new();
         for entry in entries.iter().copied() {
             if is_stopped() {
@@ -113,7 +113,7 @@ impl LazyHubFiles {
             if state.sound.contains(&entry.path) || state.failed.contains_key(&entry.path) {
                 continue;
             }
-            match self.is_sound(entry, patience) {
+            match self.is_sound(entry, retry) {
                 Ok(true) => drop(state.sound.insert(entry.path.clone())),
                 Ok(false) => missing.push(entry),
                 // Whoever was stopped has not found anything out.
@@ -137,13 +137,13 @@ impl LazyHubFiles {
         }
         let fetched = match &state.gone {
             Some(_) => Ok(Vec::new()),
-            None => self.download(&mut state.connection, &missing, patience),
+            None => self.download(&mut state.connection, &missing, retry),
         };
         let fetched = fetched.unwrap_or_else(|error| vec![(missing[0], Err(error))]);
         for (entry, done) in fetched {
             let shown = gage_core::printable_line(&entry.path);
             let failed = match done {
-                Ok(()) => match self.is_sound(entry, patience) {
+                Ok(()) => match self.is_sound(entry, retry) {
                     Ok(true) => {
                         state.sound.insert(entry.path.clone());
                         continue;
@@ -166,9 +166,9 @@ impl LazyHubFiles {
         }
     }
 
-    fn is_sound(&self, entry: &Entry, patience: RetryPolicy<'_>) -> Result<bool, String> {
+    fn is_sound(&self, entry: &HubEntry, retry: RetryPolicy<'_>) -> Result<bool, String> {
         let folder = self.folder.commit(&self.commit);
-        let kept = folder.check(entry, None, patience).map_err(|error| error.to_string())?;
+        let kept = folder.check(entry, None, retry).map_err(|error| error.to_string())?;
         Ok(matches!(kept, CachedFile::Good(..)))
     }
 
@@ -177,9 +177,9 @@ impl LazyHubFiles {
     fn download<'e>(
         &self,
         kept: &mut Option<Connection>,
-        entries: &[&'e Entry],
-        patience: RetryPolicy<'_>,
-    ) -> Result<Vec<(&'e Entry, Result<(), HubError>)>, HubError> {
+        entries: &[&'e HubEntry],
+        retry: RetryPolicy<'_>,
+    ) -> Result<Vec<(&'e HubEntry, Result<(), HubError>)>, HubError> {
         let HubSource { name, revision, endpoint, token, timings, kind, .. } = &self.source;
         let connection = match kept.take() {
             Some(connection) => connection,
@@ -187,10 +187,10 @@ impl LazyHubFiles {
         };
         let folder = self.folder.commit(&self.commit);
         let fetching = async {
-            let client = Client::over(connection.http.clone(), endpoint, token.as_ref(), patience)?;
+            let client = Client::over(connection.http.clone(), endpoint, token.as_ref(), retry)?;
             let asked = HubResponse { kind: *kind, name, revision, path: None };
-            let _lock = folder.lock(patience).await?;
-            let one = async |entry: &'e Entry| {
+            let _lock = folder.lock(retry).await?;
+            let one = async |entry: &'e HubEntry| {
                 let repository = Repository { client: &client, kind: *kind, name: &self.name, asked };
                 let download = Download {
                     repository,
@@ -201,8 +201,9 @@ impl LazyHubFiles {
                 };
                 (entry, download.run().await)
             };
-            let mut running =
-                futures::stream::iter(entries.iter().copied()).map(one).buffer_unordered(TOGETHER);
+            let mut running = futures::stream::iter(entries.iter().copied())
+                .map(one)
+                .buffer_unordered(MAX_PARALLEL_DOWNLOADS);
             let mut done = Vec::with_capacity(entries.len());
             while let Some(next) = running.next().await {
                 let is_last = next.1.as_ref().is_err_and(is_of_all);
@@ -220,7 +221,7 @@ impl LazyHubFiles {
 
     /// Does something from which nothing can be waited for in asynchronous code but in another thread.
     fn apart<T: Send>(&self, work: impl FnOnce(&mut LazyFilesState) -> T + Send) -> T {
-        let work = || work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        let work = || work(&mut self.state.lock());
         match tokio::runtime::Handle::try_current() {
             Err(_) => work(),
             Ok(_) => std::thread::scope(|threads| {
@@ -254,10 +255,10 @@ impl MediaFiles for LazyHubFiles {
     fn bring(&self, written: &[&str], is_stopped: &dyn Fn() -> bool) {
         let entries = written.iter().filter_map(|path| Some(self.entry(path)?.0));
         // Many rows may name one file.
-        let entries: BTreeMap<&str, &Entry> = entries.map(|entry| (entry.path.as_str(), entry)).collect();
+        let entries: BTreeMap<&str, &HubEntry> = entries.map(|entry| (entry.path.as_str(), entry)).collect();
         if !entries.is_empty() {
-            let entries: Vec<&Entry> = entries.into_values().collect();
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let entries: Vec<&HubEntry> = entries.into_values().collect();
+            let mut state = self.state.lock();
             self.have(&mut state, &entries, is_stopped);
         }
     }
@@ -265,7 +266,7 @@ impl MediaFiles for LazyHubFiles {
 
 impl Drop for LazyHubFiles {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         if let Some(connection) = state.connection.take() {
             // Also where asynchronous code is the last to have it.
             connection.runtime.shutdown_background();
@@ -283,7 +284,7 @@ mod tests {
     use crate::hub::{HubFormat, HubKind, HubTimings};
 
     #[test]
-    fn rows_name_files_from_their_own_folder_and_never_out_of_the_repository() {
+    fn row_paths_resolve_from_their_folder_within_the_repository() {
         let cache = tempfile::tempdir().expect("a folder");
         let source = HubSource {
             kind: HubKind::Dataset,

@@ -1,4 +1,4 @@
-//! What a commit holds.
+//! The listing of a commit.
 
 use super::content_digest::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Listing {
     /// All files, by path.
-    pub(super) files: Vec<Entry>,
+    pub(super) files: Vec<HubEntry>,
     /// The YAML at the beginning of the dataset card.
     pub(super) card: Option<String>,
 }
 
 /// One file of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct HubEntry {
     /// Its path, as the server gives it: nothing about it is checked.
     pub(super) path: String,
     /// Its size.

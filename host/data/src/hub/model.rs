@@ -1,4 +1,4 @@
-//! How users name a model file of a hub.
+//! References to a model file of a hub.
 
 use super::{HubError, HubKind, HubProgress, HubSource, HubTimings, HubToken, fetch};
 use gage_core::Digest;

@@ -6,7 +6,7 @@
 use super::cache::{CommitFolder, hash_all, make_folder, sync_folder, write_whole};
 use super::content_digest::{ContentHashes, ObjectId};
 use super::error::HubError;
-use super::listing::Entry;
+use super::listing::HubEntry;
 use super::retry::RetryPolicy;
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// A file that is being downloaded.
 pub(super) struct PartialDownload<'a> {
-    entry: &'a Entry,
+    entry: &'a HubEntry,
     file: File,
     path: PathBuf,
     about_path: PathBuf,
@@ -38,8 +38,8 @@ impl<'a> PartialDownload<'a> {
     /// Goes on with what an interrupted download left, or begins anew.
     pub(super) fn open(
         folder: &CommitFolder,
-        entry: &'a Entry,
-        patience: RetryPolicy<'_>,
+        entry: &'a HubEntry,
+        retry: RetryPolicy<'_>,
     ) -> Result<PartialDownload<'a>, HubError> {
         let folder = folder.partial()?;
         let name = Digest::of_bytes(entry.path.as_bytes()).hex();
@@ -70,7 +70,7 @@ impl<'a> PartialDownload<'a> {
         let hashes = ContentHashes::new(entry.bytes);
         let about = known.unwrap_or(fresh);
         let mut partial = PartialDownload { entry, file, path, about_path, about, length: 0, hashes };
-        partial.length = hash_all(&mut partial.file, &mut partial.hashes, &partial.path, patience)?;
+        partial.length = hash_all(&mut partial.file, &mut partial.hashes, &partial.path, retry)?;
         if partial.length > entry.bytes {
             partial.restart()?;
         }

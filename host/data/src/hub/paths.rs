@@ -1,4 +1,4 @@
-//! What names and paths may be. All of them end up as names of files.
+//! Valid names and paths. All of them become names of files.
 
 use super::error::HubError;
 use super::source::HubKind;

@@ -1,8 +1,10 @@
-//! Patterns of paths, as `data_files` and dataset cards have them.
+//! Glob patterns of paths, as in `data_files` and dataset cards.
 //!
-//! `*`, `?` and `[…]` stay within one part of a path; `**` stands for any number of parts. Hidden
-//! files, folders that begin with `__`, and the files that describe a dataset are only matched
-//! where the pattern names them.
+//! `*`, `?` and `[…]` stay within one component of a path; `**` stands for any number of components. Hidden files, folders that
+//! begin with `__`, and the files that describe a dataset are matched only if the pattern names them.
+//!
+//! The crate `globset` is not used because it gives braces a meaning that they do not have on the hub; `glob` is not used because
+//! it rejects `[^…]` and unclosed brackets, and because a hostile pattern of a dataset card can make it backtrack for hours.
 
 const MAX_PATTERN_BYTES: usize = 1_024;
 const MAX_COMPONENTS: usize = 64;
@@ -20,12 +22,12 @@ const DESCRIPTIONS: [&str; 6] = [
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     text: String,
-    parts: Vec<Part>,
+    components: Vec<Component>,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
-    AnyParts,
+enum Component {
+    AnyRun,
     Name(Vec<Token>),
 }
 
@@ -51,15 +53,15 @@ impl Pattern {
                 "patterns are paths within the repository, without '..' and without an address".to_owned()
             );
         }
-        let parts = text.split('/').map(Part::parse).collect::<Result<_, _>>()?;
-        Ok(Pattern { text: text.to_owned(), parts })
+        let components = text.split('/').map(Component::parse).collect::<Result<_, _>>()?;
+        Ok(Pattern { text: text.to_owned(), components })
     }
 
     /// Whether it stands for one path only.
     pub(super) fn is_plain(&self) -> bool {
-        self.parts.iter().all(|part| match part {
-            Part::AnyParts => false,
-            Part::Name(tokens) => tokens.iter().all(|token| matches!(token, Token::Is(_))),
+        self.components.iter().all(|component| match component {
+            Component::AnyRun => false,
+            Component::Name(tokens) => tokens.iter().all(|token| matches!(token, Token::Is(_))),
         })
     }
 
@@ -76,11 +78,11 @@ impl Pattern {
 
     fn matches(&self, path: &str) -> bool {
         let parts: Vec<&str> = path.split('/').collect();
-        let is_name = |part: &Part, text: &&str| match part {
-            Part::AnyParts => false,
-            Part::Name(tokens) => name_matches(tokens, text),
+        let is_name = |component: &Component, text: &&str| match component {
+            Component::AnyRun => false,
+            Component::Name(tokens) => name_matches(tokens, text),
         };
-        run_matches(&self.parts, &parts, |part| matches!(part, Part::AnyParts), is_name)
+        run_matches(&self.components, &parts, |component| matches!(component, Component::AnyRun), is_name)
     }
 }
 
@@ -89,10 +91,10 @@ pub(super) fn is_ordinary(path: &str) -> bool {
     !DESCRIPTIONS.contains(&last_part(path)) && hidden_parts(path) == 0 && special_folders(path) == 0
 }
 
-impl Part {
-    fn parse(text: &str) -> Result<Part, String> {
+impl Component {
+    fn parse(text: &str) -> Result<Component, String> {
         if text == "**" {
-            return Ok(Part::AnyParts);
+            return Ok(Component::AnyRun);
         }
         if text.contains("**") {
             return Err(format!("'**' must be a whole part, as in 'data/**/*.jsonl'; found '{text}'"));
@@ -114,7 +116,7 @@ impl Part {
                 character => Token::Is(character),
             });
         }
-        Ok(Part::Name(tokens))
+        Ok(Component::Name(tokens))
     }
 }
 

@@ -1,10 +1,10 @@
-//! What the hub says of a dataset: its commit, its files and its card.
+//! A repository of the hub: its commit, its files and its card.
 
 use super::card;
 use super::client::{Client, HubResponse};
 use super::content_digest::{ContentHashes, ObjectId};
 use super::error::HubError;
-use super::listing::{Entry, Listing};
+use super::listing::{HubEntry, Listing};
 use super::paths::{self, RepositoryName};
 use super::source::HubKind;
 use reqwest::header::{HeaderMap, LINK};
@@ -92,7 +92,7 @@ impl<'a> Repository<'a> {
             match next_page(&url, &headers)? {
                 Some(next) => url = next,
                 None => {
-                    files.sort_by(|one: &Entry, other| one.path.cmp(&other.path));
+                    files.sort_by(|one: &HubEntry, other| one.path.cmp(&other.path));
                     if let Some([twice, _]) =
                         files.array_windows().find(|[one, other]| one.path == other.path)
                     {
@@ -120,7 +120,7 @@ impl<'a> Repository<'a> {
         paths::below(self.client.endpoint(), parts)
     }
 
-    async fn card(&self, commit: &str, files: &[Entry]) -> Result<Option<String>, HubError> {
+    async fn card(&self, commit: &str, files: &[HubEntry]) -> Result<Option<String>, HubError> {
         if self.kind != HubKind::Dataset {
             return Ok(None);
         }
@@ -148,14 +148,14 @@ impl<'a> Repository<'a> {
 }
 
 impl TreeAnswer {
-    fn check(self) -> Result<Entry, String> {
+    fn check(self) -> Result<HubEntry, String> {
         let oid = match &self.lfs {
             Some(large) => ObjectId::large(&large.oid),
             None => ObjectId::git(&self.oid),
         };
         let bytes = self.lfs.map_or(self.size, |large| large.size);
         let oid = oid.map_err(|reason| format!("'{}': {reason}", gage_core::printable_line(&self.path)))?;
-        Ok(Entry { path: self.path, bytes, oid })
+        Ok(HubEntry { path: self.path, bytes, oid })
     }
 }
 

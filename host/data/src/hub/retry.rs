@@ -1,4 +1,7 @@
-//! Waits that can be cancelled, and how often something is tried.
+//! Retries, and waits that can be cancelled.
+//!
+//! Cancellation is a closure, not a `CancellationToken` of `tokio-util`: callers of this crate are synchronous, and some of them
+//! derive it from a signal and a state of their own.
 
 use super::error::HubError;
 use super::source::HubTimings;
@@ -6,8 +9,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-/// How often it is asked, while nothing happens, whether to go on.
-const SLICE: Duration = Duration::from_millis(50);
+/// How often a wait checks for cancellation.
+const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long to wait, and whether to go on at all.
 #[derive(Clone, Copy)]
@@ -37,7 +40,7 @@ impl RetryPolicy<'_> {
         loop {
             self.check()?;
             let left = limit.saturating_sub(began.elapsed());
-            if let Ok(done) = tokio::time::timeout(left.min(SLICE), future.as_mut()).await {
+            if let Ok(done) = tokio::time::timeout(left.min(CANCEL_POLL_INTERVAL), future.as_mut()).await {
                 return Ok(Some(done));
             }
             if began.elapsed() >= limit {
@@ -64,13 +67,13 @@ pub(super) struct RetryableError {
 
 /// Counts the failures since the last progress.
 pub(super) struct Attempts<'a> {
-    patience: RetryPolicy<'a>,
+    retry: RetryPolicy<'a>,
     failed: u32,
 }
 
 impl<'a> Attempts<'a> {
-    pub(super) fn new(patience: RetryPolicy<'a>) -> Attempts<'a> {
-        Attempts { patience, failed: 0 }
+    pub(super) fn new(retry: RetryPolicy<'a>) -> Attempts<'a> {
+        Attempts { retry, failed: 0 }
     }
 
     /// Something was gained.
@@ -83,7 +86,7 @@ impl<'a> Attempts<'a> {
     /// # Errors
     /// When there were enough attempts, the server asks for a longer wait than the longest, or it was cancelled.
     pub(super) async fn failed(&mut self, failure: RetryableError) -> Result<(), HubError> {
-        let timings = self.patience.timings;
+        let timings = self.retry.timings;
         self.failed += 1;
         // Asked sooner, it would say the same again.
         if let Some(asked) = failure.retry_after.filter(|asked| *asked > timings.longest_wait) {
@@ -97,6 +100,6 @@ impl<'a> Attempts<'a> {
         let doubled = timings.first_wait.saturating_mul(1 << (self.failed - 1).min(16));
         let wait = failure.retry_after.unwrap_or(doubled).min(timings.longest_wait);
         tracing::debug!(url = failure.url, wait = ?wait, "{}; it is tried again", failure.reason);
-        self.patience.sleep(wait).await
+        self.retry.sleep(wait).await
     }
 }

@@ -4,7 +4,7 @@ mod message;
 
 use super::card;
 use super::error::HubError;
-use super::listing::{Entry, Listing};
+use super::listing::{HubEntry, Listing};
 use super::paths::check_path;
 use super::pattern::Pattern;
 use super::source::{HubFormat, HubSource};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// The files that were chosen, in order, and what all of them are.
 #[derive(Debug)]
 pub(super) struct Choice<'a> {
-    pub(super) entries: Vec<&'a Entry>,
+    pub(super) entries: Vec<&'a HubEntry>,
     pub(super) format: HubFormat,
 }
 
@@ -77,8 +77,8 @@ fn matching<'a>(
     listing: &'a Listing,
     (key, folder): (&'static str, Option<&str>),
     patterns: &[String],
-) -> Result<Vec<&'a Entry>, HubError> {
-    let mut chosen: Vec<&Entry> = Vec::new();
+) -> Result<Vec<&'a HubEntry>, HubError> {
+    let mut chosen: Vec<&HubEntry> = Vec::new();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for text in patterns {
         let full = match folder {
@@ -89,7 +89,7 @@ fn matching<'a>(
         let pattern = Pattern::parse(&full).map_err(|reason| {
             refuse(source, key, format!("'{shown}' cannot be used as a pattern: {reason}"))
         })?;
-        let mut selected: Vec<&Entry> =
+        let mut selected: Vec<&HubEntry> =
             listing.files.iter().filter(|entry| pattern.selects(&entry.path)).collect();
         if selected.is_empty() {
             let files = listed(listing.files.iter().map(|entry| entry.path.as_str()));
@@ -196,7 +196,8 @@ fn by_name<'a>(
     let split = one_split(source, wanted, splits.iter().copied())?;
     let of_split: BTreeSet<&str> =
         places.iter().filter(|place| place.splits.contains(&split)).map(|place| place.path).collect();
-    let mut chosen: Vec<&Entry> = readable().filter(|entry| of_split.contains(entry.path.as_str())).collect();
+    let mut chosen: Vec<&HubEntry> =
+        readable().filter(|entry| of_split.contains(entry.path.as_str())).collect();
     chosen.sort_by(|one, other| one.path.cmp(&other.path));
     one_format(source, listing, chosen)
 }
@@ -248,10 +249,10 @@ fn chosen_by(source: &HubSource) -> &'static str {
 fn one_format<'a>(
     source: &HubSource,
     listing: &Listing,
-    chosen: Vec<&'a Entry>,
+    chosen: Vec<&'a HubEntry>,
 ) -> Result<Choice<'a>, HubError> {
     let count = chosen.len();
-    let known: Vec<(HubFormat, &Entry)> = chosen
+    let known: Vec<(HubFormat, &HubEntry)> = chosen
         .iter()
         .filter_map(|entry| source.kind.format(&entry.path).map(|format| (format, *entry)))
         .collect();
@@ -279,7 +280,7 @@ fn one_format<'a>(
             ));
         }
     };
-    let entries: Vec<&Entry> =
+    let entries: Vec<&HubEntry> =
         known.into_iter().filter(|(found, _)| *found == format).map(|(_, entry)| entry).collect();
     if entries.len() < count {
         tracing::warn!(

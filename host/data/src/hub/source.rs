@@ -1,4 +1,4 @@
-//! What is asked for, and what is given.
+//! The request to a hub and its result.
 
 use gage_core::Digest;
 use std::path::PathBuf;
@@ -188,7 +188,7 @@ pub enum HubFormat {
 
 impl HubFormat {
     /// The format that a file name tells.
-    pub fn of_path(path: &str) -> Option<HubFormat> {
+    pub(crate) fn of_path(path: &str) -> Option<HubFormat> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let (plain, is_compressed) = match [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending))
         {

@@ -1,4 +1,4 @@
-//! Which split and subset a file belongs to, told by its path alone.
+//! Inference of the split and the subset of a file from its path alone.
 //!
 //! The rules are the hub's own: `data/NAME-00000-of-00001.parquet` names its split; else a folder
 //! that holds a split word does, else the file name; words are separated by `-`, `_`, `.`, spaces

@@ -37,6 +37,21 @@ pub struct WebModel {
     url: Url,
 }
 
+/// How a file is fetched from its address.
+#[derive(Clone, Copy)]
+pub struct UrlFetchOptions<'a> {
+    /// The cache of the hub, in which the file is kept.
+    pub cache: &'a Path,
+    /// Uses only what is in the cache.
+    pub offline: bool,
+    /// Time limits and retries.
+    pub timings: HubTimings,
+    /// Receives the bytes that have arrived.
+    pub progress: &'a dyn HubProgress,
+    /// Asked many times whether to stop.
+    pub is_cancelled: &'a dyn Fn() -> bool,
+}
+
 /// A file that was fetched.
 #[derive(Clone, Debug)]
 pub struct FetchedFile {
@@ -94,16 +109,14 @@ impl WebModel {
     /// # Errors
     /// When the server cannot be reached or has no such file, when what comes is no GGUF file or has not the digest that is
     /// wanted, or when the cache cannot be written.
+    #[tracing::instrument(name = "url_fetch", skip_all, fields(url = %shown(&self.url)))]
     pub fn fetch(
         &self,
         wanted: Option<Digest>,
-        cache: &Path,
-        offline: bool,
-        timings: HubTimings,
-        progress: &dyn HubProgress,
-        is_cancelled: &dyn Fn() -> bool,
+        options: UrlFetchOptions<'_>,
     ) -> Result<FetchedFile, HubError> {
-        let patience = RetryPolicy { timings, cancelled: is_cancelled };
+        let UrlFetchOptions { cache, offline, timings, progress, is_cancelled } = options;
+        let retry = RetryPolicy { timings, cancelled: is_cancelled };
         let key = Digest::of_bytes(self.url.as_str().as_bytes()).hex();
         let folder = cache.join("models").join("web").join(key);
         let kept = self.kept(&folder)?;
@@ -121,7 +134,7 @@ impl WebModel {
             _ => {}
         }
         let runtime = runtime()?;
-        let web = UrlClient { url: &self.url, wanted, folder, progress, patience };
+        let web = UrlClient { url: &self.url, wanted, folder, progress, retry };
         let fetched = runtime.block_on(web.run(self));
         runtime.shutdown_background();
         fetched
@@ -163,38 +176,34 @@ struct UrlClient<'a> {
     wanted: Option<Digest>,
     folder: PathBuf,
     progress: &'a dyn HubProgress,
-    patience: RetryPolicy<'a>,
+    retry: RetryPolicy<'a>,
 }
 
 impl UrlClient<'_> {
     async fn run(&self, model: &WebModel) -> Result<FetchedFile, HubError> {
         let commit_folder = CommitFolder::at(self.folder.clone());
-        let _lock = commit_folder.lock(self.patience).await?;
+        let _lock = commit_folder.lock(self.retry).await?;
         // Another process may have fetched it meanwhile.
         if let Some(file) = model.kept(&self.folder)?
             && self.wanted.is_none_or(|wanted| wanted == file.digest)
         {
             return Ok(file);
         }
-        let client = Client::new(self.url, None, self.patience)?;
-        let path = self.folder.join("partial");
-        let about = self.folder.join("partial.json");
-        let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
-        let mut file = opened.map_err(HubError::cache("open", &path))?;
-        let mut part: UrlPart = read_json(&about).unwrap_or_default();
-        let mut attempts = Attempts::new(self.patience);
+        let client = Client::new(self.url, None, self.retry)?;
+        let mut partial = PartialFile::open(&self.folder)?;
+        let mut attempts = Attempts::new(self.retry);
         let mut furthest = 0;
         loop {
-            let ended = self.attempt(&client, &mut file, &path, &mut part, &about, model).await;
-            let length = file.metadata().map_err(HubError::cache("read", &path))?.len();
+            let ended = self.attempt(&client, &mut partial, model).await;
+            let length = partial.length()?;
             if length > furthest {
                 furthest = length;
                 attempts.progress();
             }
             match ended {
-                Ok(()) if part.total.is_none_or(|total| total == length) => break,
+                Ok(()) if partial.part.total.is_none_or(|total| total == length) => break,
                 Ok(()) => {
-                    let total = part.total.unwrap_or_default();
+                    let total = partial.part.total.unwrap_or_default();
                     let reason = format!("the content ended after {length} of {total} bytes");
                     attempts
                         .failed(RetryableError { url: shown(self.url), reason, retry_after: None })
@@ -204,113 +213,101 @@ impl UrlClient<'_> {
                 Err(RequestError::Final(error)) => return Err(self.plain(error)),
             }
         }
-        let fetched = self.check(&mut file, &path);
-        let (bytes, digest) = match fetched {
+        let (bytes, digest) = match self.check(&mut partial.file, &partial.path) {
             Ok(checked) => checked,
             Err(error) => {
-                // What is wrong is not gone on with.
-                let _ = fs::remove_file(&path).and_then(|()| fs::remove_file(&about));
+                // A wrong file must not be resumed.
+                let _ = fs::remove_file(&partial.path).and_then(|()| fs::remove_file(&partial.about));
                 return Err(error);
             }
         };
         let name = model.name();
         let local = self.folder.join(&name);
-        file.sync_all()
-            .and_then(|()| fs::rename(&path, &local))
+        partial
+            .file
+            .sync_all()
+            .and_then(|()| fs::rename(&partial.path, &local))
             .map_err(HubError::cache("put in place", &local))?;
         let record = UrlRecord { address: shown(self.url), name, bytes, digest };
         write_json(&self.folder.join("file.json"), &record)?;
-        let _ = fs::remove_file(&about);
+        let _ = fs::remove_file(&partial.about);
         Ok(FetchedFile { address: record.address, local, bytes, digest, was_there: false })
     }
 
-    /// One request, from the first byte that is missing where it is known that the rest belongs to it.
+    /// One request: from the first missing byte if the rest is known to belong to the same file, otherwise from the start.
     async fn attempt(
         &self,
         client: &Client<'_>,
-        file: &mut File,
-        path: &Path,
-        part: &mut UrlPart,
-        about: &Path,
+        partial: &mut PartialFile,
         model: &WebModel,
     ) -> Result<(), RequestError> {
-        let end = file.seek(SeekFrom::End(0)).map_err(HubError::cache("read", path))?;
-        // A digest that is wanted tells afterwards whether the parts belong together.
-        let may_go_on = part.validator.is_some() || self.wanted.is_some();
-        let from = if may_go_on { end } else { 0 };
-        let headers = range_headers(from, part.validator.as_deref());
+        let end = partial.file.seek(SeekFrom::End(0)).map_err(HubError::cache("read", &partial.path))?;
+        // If a digest is wanted, it shows afterwards whether the parts belong together.
+        let may_resume = partial.part.validator.is_some() || self.wanted.is_some();
+        let from = if may_resume { end } else { 0 };
+        let headers = range_headers(from, partial.part.validator.as_deref());
         let shown_url = shown(self.url);
         let asked =
             HubResponse { kind: HubKind::Model, name: &shown_url, revision: "", path: Some(&shown_url) };
         let mut response = client.get(self.url, &headers, asked).await?;
-        let sent = text(response.headers(), CONTENT_RANGE);
-        let range = sent.and_then(content_range);
-        let goes_on = match response.status() {
-            StatusCode::PARTIAL_CONTENT => {
-                let is_same =
-                    |one: Option<&str>, other: Option<&str>| one.is_none() || other.is_none() || one == other;
-                let is_right = range.is_some_and(|(first, total)| {
-                    first == from && (part.total.is_none() || total.is_none() || total == part.total)
-                }) && is_same(part.validator.as_deref(), validator(&response).as_deref());
-                if !is_right {
-                    return Err(self.again(file, path, part, about, "the server sends another range")?);
-                }
-                true
-            }
-            // All is there already.
-            StatusCode::RANGE_NOT_SATISFIABLE
-                if from > 0
-                    && sent == Some(format!("bytes */{from}").as_str())
-                    && part.total == Some(from) =>
-            {
-                return Ok(());
-            }
-            StatusCode::RANGE_NOT_SATISFIABLE => {
-                return Err(self.again(file, path, part, about, "the server has no such range")?);
-            }
-            _ => false,
-        };
-        if !goes_on {
-            file.set_len(0).and_then(|()| file.rewind()).map_err(HubError::cache("empty", path))?;
+        let Some(is_resumed) = self.is_resumed(&response, from, partial)? else { return Ok(()) };
+        if !is_resumed {
+            partial.truncate()?;
         }
+        let range = text(response.headers(), CONTENT_RANGE).and_then(content_range);
         let length = text(response.headers(), CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-        let total = match goes_on {
-            true => range.and_then(|(_, total)| total).or(part.total),
+        let total = match is_resumed {
+            true => range.and_then(|(_, total)| total).or(partial.part.total),
             false => length,
         };
         let now = UrlPart { validator: validator(&response), total };
-        if *part != now {
-            write_json(about, &now)?;
-            *part = now;
+        if partial.part != now {
+            write_json(&partial.about, &now)?;
+            partial.part = now;
         }
-        let mut done = if goes_on { from } else { 0 };
+        let mut done = if is_resumed { from } else { 0 };
         let name = model.name();
         while let Some(chunk) = client.chunk(&mut response).await? {
             let bytes = chunk.as_ref();
             done += bytes.len() as u64;
-            file.write_all(bytes).map_err(HubError::cache("write", path))?;
-            self.progress.file(&name, done, part.total);
+            partial.file.write_all(bytes).map_err(HubError::cache("write", &partial.path))?;
+            self.progress.file(&name, done, partial.part.total);
         }
         Ok(())
     }
 
-    /// Throws away what is there, so that the next attempt begins anew.
-    fn again(
+    /// Whether a response continues the partial file from the byte `from` on. `None` if every byte is there already.
+    fn is_resumed(
         &self,
-        file: &mut File,
-        path: &Path,
-        part: &mut UrlPart,
-        about: &Path,
-        reason: &str,
-    ) -> Result<RequestError, HubError> {
-        file.set_len(0).and_then(|()| file.rewind()).map_err(HubError::cache("empty", path))?;
-        *part = UrlPart::default();
-        write_json(about, part)?;
-        Ok(RequestError::Passing(RetryableError {
-            url: shown(self.url),
-            reason: reason.to_owned(),
-            retry_after: None,
-        }))
+        response: &Response,
+        from: u64,
+        partial: &mut PartialFile,
+    ) -> Result<Option<bool>, RequestError> {
+        let sent = text(response.headers(), CONTENT_RANGE);
+        let total = partial.part.total;
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT => {
+                let is_same =
+                    |one: Option<&str>, other: Option<&str>| one.is_none() || other.is_none() || one == other;
+                let is_right =
+                    sent.and_then(content_range).is_some_and(|(first, of)| {
+                        first == from && (total.is_none() || of.is_none() || of == total)
+                    }) && is_same(partial.part.validator.as_deref(), validator(response).as_deref());
+                match is_right {
+                    true => Ok(Some(true)),
+                    false => Err(partial.restart(self.url, "the server sends another range")?),
+                }
+            }
+            StatusCode::RANGE_NOT_SATISFIABLE
+                if from > 0 && sent == Some(format!("bytes */{from}").as_str()) && total == Some(from) =>
+            {
+                Ok(None)
+            }
+            StatusCode::RANGE_NOT_SATISFIABLE => {
+                Err(partial.restart(self.url, "the server has no such range")?)
+            }
+            _ => Ok(Some(false)),
+        }
     }
 
     /// The size and the digest of a whole file, where it is what it should be.
@@ -349,6 +346,45 @@ impl UrlClient<'_> {
             ),
             other => other,
         }
+    }
+}
+
+/// A file whose download is under way, and what is known about its content.
+struct PartialFile {
+    file: File,
+    path: PathBuf,
+    part: UrlPart,
+    /// The file that holds `part`.
+    about: PathBuf,
+}
+
+impl PartialFile {
+    /// Opens what an earlier download left in a folder; an empty file if there is nothing.
+    fn open(folder: &Path) -> Result<PartialFile, HubError> {
+        let (path, about) = (folder.join("partial"), folder.join("partial.json"));
+        let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
+        let file = opened.map_err(HubError::cache("open", &path))?;
+        Ok(PartialFile { file, path, part: read_json(&about).unwrap_or_default(), about })
+    }
+
+    fn length(&self) -> Result<u64, HubError> {
+        Ok(self.file.metadata().map_err(HubError::cache("read", &self.path))?.len())
+    }
+
+    fn truncate(&mut self) -> Result<(), HubError> {
+        self.file.set_len(0).and_then(|()| self.file.rewind()).map_err(HubError::cache("empty", &self.path))
+    }
+
+    /// Discards the content, so that the next attempt starts from the first byte.
+    fn restart(&mut self, url: &Url, reason: &str) -> Result<RequestError, HubError> {
+        self.truncate()?;
+        self.part = UrlPart::default();
+        write_json(&self.about, &self.part)?;
+        Ok(RequestError::Passing(RetryableError {
+            url: shown(url),
+            reason: reason.to_owned(),
+            retry_after: None,
+        }))
     }
 }
 

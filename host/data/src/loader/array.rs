@@ -1,4 +1,7 @@
 //! The `json` loader: an array of objects, given element by element.
+//!
+//! The crate `struson` is not used: it gives tokens, not the text of an element. Rows keep their text, and an element that is
+//! broken costs only itself.
 
 mod scan;
 

@@ -1,4 +1,4 @@
-//! What a file is, told by its first bytes.
+//! The kind of a file by its first bytes.
 
 use super::LoaderError;
 use crate::source::{DataFile, Format};
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_its_loader_is_named_with_the_loader_that_reads_it() {
+    fn a_file_of_another_format_names_its_loader() {
         for (kind, format, expected) in [
             (FileKind::Parquet, Format::Jsonl, Some("use loader: parquet")),
             (FileKind::EncryptedParquet, Format::Parquet, Some("is encrypted")),

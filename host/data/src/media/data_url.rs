@@ -1,4 +1,7 @@
 //! `data:` URLs.
+//!
+//! The crate `data-url` is not used: it has no limit of decoded bytes, says nothing about the place of an error, drops
+//! everything after a `#`, and cannot tell how a URL was spelled.
 
 use super::error::{MediaError, MediaErrorKind};
 use base64::Engine as _;
@@ -126,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn encoded_bytes_decode_to_themselves(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let url = encode("image/png", &bytes);
             let back = decode(&url, 200);
             prop_assert_eq!(back, Ok(DataUrl { declared: "image/png", bytes, is_plain: true }));

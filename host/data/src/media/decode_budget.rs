@@ -1,41 +1,40 @@
-//! How many bytes of pixels are in memory at once.
+//! The budget of bytes that decoded pixels may take up at one time.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use parking_lot::{Condvar, Mutex};
 
-/// A budget that threads take from and give back to.
+/// A budget that threads acquire bytes from and release them to.
 pub(super) struct DecodeBudget {
     budget: u64,
     free: Mutex<u64>,
-    returned: Condvar,
+    released: Condvar,
 }
 
-/// Bytes that were taken; they are given back when it is dropped.
+/// Acquired bytes; dropping it releases them.
 pub(super) struct DecodePermit<'a> {
-    permits: &'a DecodeBudget,
+    budget: &'a DecodeBudget,
     bytes: u64,
 }
 
 impl DecodeBudget {
     pub(super) fn new(budget: u64) -> DecodeBudget {
-        DecodeBudget { budget, free: Mutex::new(budget), returned: Condvar::new() }
+        DecodeBudget { budget, free: Mutex::new(budget), released: Condvar::new() }
     }
 
-    /// Waits until so many bytes are free, and takes them. What is larger than the whole budget waits
-    /// until it is alone. A thread must not take a second permit while it holds one.
-    pub(super) fn take(&self, bytes: u64) -> DecodePermit<'_> {
+    /// Waits until so many bytes are free, and acquires them. A request for more than the whole budget waits until no
+    /// other thread holds a permit. A thread must not acquire a second permit while it holds one.
+    pub(super) fn acquire(&self, bytes: u64) -> DecodePermit<'_> {
         let bytes = bytes.min(self.budget);
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free =
-            self.returned.wait_while(free, |free| *free < bytes).unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock();
+        self.released.wait_while(&mut free, |free| *free < bytes);
         *free -= bytes;
-        DecodePermit { permits: self, bytes }
+        DecodePermit { budget: self, bytes }
     }
 }
 
 impl Drop for DecodePermit<'_> {
     fn drop(&mut self) {
-        *self.permits.free.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
-        self.permits.returned.notify_all();
+        *self.budget.free.lock() += self.bytes;
+        self.budget.released.notify_all();
     }
 }
 
@@ -46,23 +45,23 @@ mod tests {
 
     #[test]
     fn the_budget_is_never_exceeded() {
-        let permits = DecodeBudget::new(100);
-        let (taken, most) = (AtomicU64::new(0), AtomicU64::new(0));
+        let budget = DecodeBudget::new(100);
+        let (held, most) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for thread in 0..8_u64 {
-                let (permits, taken, most) = (&permits, &taken, &most);
+                let (budget, held, most) = (&budget, &held, &most);
                 scope.spawn(move || {
                     for round in 0..50 {
                         let bytes = (thread * 37 + round * 11) % 130;
-                        let permit = permits.take(bytes);
-                        let now = taken.fetch_add(permit.bytes, Ordering::SeqCst) + permit.bytes;
+                        let permit = budget.acquire(bytes);
+                        let now = held.fetch_add(permit.bytes, Ordering::SeqCst) + permit.bytes;
                         most.fetch_max(now, Ordering::SeqCst);
-                        taken.fetch_sub(permit.bytes, Ordering::SeqCst);
+                        held.fetch_sub(permit.bytes, Ordering::SeqCst);
                     }
                 });
             }
         });
         assert!(most.into_inner() <= 100);
-        assert_eq!(*permits.free.lock().expect("sound"), 100);
+        assert_eq!(*budget.free.lock(), 100);
     }
 }

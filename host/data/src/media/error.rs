@@ -1,4 +1,4 @@
-//! What can be wrong with media.
+//! Errors of media.
 
 use gage_core::printable_line;
 

@@ -1,4 +1,4 @@
-//! Where resized images are kept.
+//! The cache of resized images.
 //!
 //! One file for each image and size, `media/<two digits>/<digest>.png` or `.jpg`; the digest is over
 //! the source's digest, the size and the version of the encoder. Files appear by renaming, so that

@@ -62,7 +62,7 @@ pub(super) fn examine(
         let may_be_lossy =
             is_opaque && (format == Format::Jpeg || format == Format::WebP && has_riff_chunk(bytes, b"VP8 "));
         let total = decoder.total_bytes();
-        let _permit = permits.take(decoding_bytes(total, format));
+        let _permit = permits.acquire(decoding_bytes(total, format));
         let mut pixels = vec![0_u8; usize::try_from(total).unwrap_or(usize::MAX)];
         decoder.read_image(&mut pixels).map_err(ImageProbeError::Decoder)?;
         Ok(ImageProbe { size: Some(size), orientation, may_be_lossy })

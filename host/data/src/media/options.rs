@@ -1,4 +1,4 @@
-//! How media are found, checked and resized.
+//! Options of media: the folders, the checks and the resizing.
 
 use super::error::{MediaError, MediaErrorKind};
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
-//! What is remembered of media that were examined.
+//! A cache of probed images, each of which one thread probes.
 
 use super::error::MediaError;
 use super::image_probe::ImageProbe;
 use gage_core::Digest;
+use parking_lot::{Condvar, Mutex};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
-use std::sync::{Condvar, Mutex, PoisonError};
 
 /// A map that forgets what was not asked for during the last half of its size.
 pub(super) struct RecentProbes<K, V> {
@@ -40,7 +40,7 @@ impl<K: Eq + Hash + Clone, V: Clone> RecentProbes<K, V> {
 
 type ProbeOutcome = Result<ImageProbe, MediaError>;
 
-/// The outcomes of examining images, each of which is examined by one thread only.
+/// The outcomes of probing images, each of which is probed by one thread only.
 pub(super) struct ProbeCache {
     state: Mutex<ProbeState>,
     finished: Condvar,
@@ -52,49 +52,42 @@ struct ProbeState {
 }
 
 impl ProbeCache {
-    /// A memory of at most so many images.
+    /// A cache of at most so many images.
     pub(super) fn new(most: usize) -> ProbeCache {
         let state = ProbeState { known: RecentProbes::new(most), running: HashSet::new() };
         ProbeCache { state: Mutex::new(state), finished: Condvar::new() }
     }
 
-    /// What is known of an image, or else what examining it says. A thread that asks while another
-    /// examines the same image waits for it.
-    pub(super) fn get_or_examine(
-        &self,
-        digest: Digest,
-        examine: impl FnOnce() -> ProbeOutcome,
-    ) -> ProbeOutcome {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self
-            .finished
-            .wait_while(state, |state| state.running.contains(&digest))
-            .unwrap_or_else(PoisonError::into_inner);
+    /// The cached outcome of an image, or else the outcome of `probe`. A thread that asks while another one probes the
+    /// same image waits for it.
+    pub(super) fn get_or_probe(&self, digest: Digest, probe: impl FnOnce() -> ProbeOutcome) -> ProbeOutcome {
+        let mut state = self.state.lock();
+        self.finished.wait_while(&mut state, |state| state.running.contains(&digest));
         if let Some(outcome) = state.known.get(&digest) {
             return outcome;
         }
         state.running.insert(digest);
         drop(state);
-        let _running = RunningProbe { outcomes: self, digest };
-        let outcome = examine();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let _running = RunningProbe { cache: self, digest };
+        let outcome = probe();
+        let mut state = self.state.lock();
         state.known.insert(digest, outcome.clone());
         outcome
     }
 }
 
-/// Marks an image as being examined, until it is dropped.
+/// Marks an image as being probed, until it is dropped.
 struct RunningProbe<'a> {
-    outcomes: &'a ProbeCache,
+    cache: &'a ProbeCache,
     digest: Digest,
 }
 
 impl Drop for RunningProbe<'_> {
     fn drop(&mut self) {
-        let mut state = self.outcomes.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.cache.state.lock();
         state.running.remove(&self.digest);
         drop(state);
-        self.outcomes.finished.notify_all();
+        self.cache.finished.notify_all();
     }
 }
 
@@ -103,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_again_is_kept() {
+    fn recently_used_entries_stay_cached() {
         let mut recent = RecentProbes::new(4);
         for key in 0..100 {
             recent.insert(key, key * 2);

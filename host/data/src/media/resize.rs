@@ -105,7 +105,7 @@ pub(super) fn resize(
         let between = u64::from(old_width.max(decoder.dimensions().1)) * u64::from(height) * 16;
         let after = u64::from(width) * u64::from(height) * 8;
         let _permit =
-            permits.take(decoding_bytes(total, format).saturating_add(between).saturating_add(after));
+            permits.acquire(decoding_bytes(total, format).saturating_add(between).saturating_add(after));
         let mut image = DynamicImage::from_decoder(decoder).map_err(ImageProbeError::Decoder)?;
         image.apply_orientation(picture.orientation);
         let image = image.resize_exact(width, height, FilterType::CatmullRom);

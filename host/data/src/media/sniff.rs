@@ -1,4 +1,7 @@
-//! What the first bytes of a file say that it is.
+//! Media formats by the first bytes of a file.
+//!
+//! The crate `infer` is not used: it takes any content that begins with `BM` for a bitmap and does not recognise plain text, so
+//! that most of the checks here would stay.
 
 use super::format::Format;
 

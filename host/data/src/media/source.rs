@@ -1,4 +1,4 @@
-//! What a URL or path in a part is.
+//! The source of media: the meaning of a URL or path in a content part.
 
 use super::error::{MediaError, MediaErrorKind};
 use gage_core::Digest;

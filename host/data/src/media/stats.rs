@@ -1,4 +1,4 @@
-//! What was done so far.
+//! Statistics of resolved media.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -16,10 +16,10 @@ use super::source::Source;
 use super::stats::{Counters, MediaStats};
 use super::truncation::missing_wav_bytes;
 use gage_core::{ContentPart, Digest, MediaKind, Sample};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 /// How many images are remembered as sound or broken, and how many files by their digest.
 const MAX_CACHED_PROBES: usize = 65_536;
@@ -174,7 +174,7 @@ impl MediaStore {
             true => Some(self.data_url(&content.bytes, format, &facts, picture)?),
             false => None,
         };
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(facts.digest, found.clone());
+        self.files.lock().insert(facts.digest, found.clone());
         Ok(Medium { shown: found.shown, path: Some(found.path), facts: Some(facts), embedded })
     }
 
@@ -279,7 +279,7 @@ impl MediaStore {
     }
 
     fn examine(&self, content: &Content, format: Format) -> Result<ImageProbe, MediaError> {
-        self.outcomes.get_or_examine(content.digest, || {
+        self.outcomes.get_or_probe(content.digest, || {
             let picture = examine(&content.bytes, format, self.options.image.most_pixels, &self.permits)?;
             self.counters.images_decoded.add(u64::from(picture.size.is_some()));
             Ok(picture)
@@ -344,7 +344,7 @@ impl MediaStore {
         let mut hasher = DefaultHasher::new();
         digest.hash(&mut hasher);
         let content = hasher.finish();
-        let mut fingerprints = self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fingerprints = self.fingerprints.lock();
         match *fingerprints.entry(path).or_insert(content) == content {
             true => Ok(()),
             false => Err(changed()),
@@ -352,7 +352,7 @@ impl MediaStore {
     }
 
     fn file_of(&self, digest: Digest) -> Result<RootMatch, MediaError> {
-        let found = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(&digest);
+        let found = self.files.lock().get(&digest);
         found.ok_or_else(|| {
             let message = format!("no local file with the digest {digest} was settled, or it was long ago");
             MediaError::new(MediaErrorKind::Missing, message)

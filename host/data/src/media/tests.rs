@@ -11,27 +11,27 @@ mod pictures;
 mod settling;
 
 /// A folder with a store over it.
-struct Lab {
+struct MediaFixture {
     folder: tempfile::TempDir,
     store: MediaStore,
 }
 
-impl Lab {
+impl MediaFixture {
     /// The content root is written `data` in Samples.
-    fn new(change: impl FnOnce(&mut MediaOptions, &Path)) -> Lab {
+    fn new(change: impl FnOnce(&mut MediaOptions, &Path)) -> MediaFixture {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("content")).expect("made");
         let mut options = MediaOptions::new(folder.path().join("content"), "data");
         change(&mut options, folder.path());
-        Lab { store: MediaStore::new(options).expect("opened"), folder }
+        MediaFixture { store: MediaStore::new(options).expect("opened"), folder }
     }
 
-    fn plain() -> Lab {
-        Lab::new(|_, _| {})
+    fn plain() -> MediaFixture {
+        MediaFixture::new(|_, _| {})
     }
 
-    fn with_factor(factor: u32) -> Lab {
-        Lab::new(|options, _| options.image.factor = Some(factor))
+    fn with_factor(factor: u32) -> MediaFixture {
+        MediaFixture::new(|options, _| options.image.factor = Some(factor))
     }
 
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {

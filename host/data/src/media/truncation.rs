@@ -1,4 +1,4 @@
-//! Whether an image goes on to its end.
+//! Detection of images that are cut off.
 //!
 //! Decoders stop behind the last pixel that they need, and some fill in what is missing. So the
 //! frame of each format is walked: its blocks, up to the mark of its end.

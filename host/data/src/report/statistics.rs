@@ -1,4 +1,4 @@
-//! What is in a dataset: lengths, answers, labels, duplicates, media.
+//! Statistics of a dataset: lengths, answers, labels, duplicates, media.
 
 use super::tokens::TokenCounter;
 use super::validation::{Unanswered, UnansweredCounts};
@@ -288,7 +288,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_not_told_apart_is_not_counted_as_one_value() {
+    fn indistinct_values_are_not_counted_as_one() {
         let mut statistics = Statistics::new(None);
         for number in 0..MAX_DISTINCT_VALUES + 5 {
             let sample = json!({

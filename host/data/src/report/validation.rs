@@ -1,4 +1,4 @@
-//! Which rows are no Samples, and why.
+//! Validation of a dataset: the rows that are not valid Samples, and the reasons.
 
 use crate::preparation::{PreparedSample, ValidSample};
 use gage_core::{AnswerProblem, Outcome};

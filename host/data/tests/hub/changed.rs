@@ -7,7 +7,7 @@ use gage_data::{LocateOptions, locate};
 use serde_json::json;
 
 #[test]
-fn what_is_recorded_is_what_is_read() {
+fn recorded_digests_match_the_rows_that_are_read() {
     let setup = Setup::with_large(b"{\"row\":1}\n");
     let suite = json!({
         "api_version": "gage/v1alpha1", "kind": "PipelineConfig",

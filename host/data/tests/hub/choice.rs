@@ -83,7 +83,7 @@ fn paths_that_leave_the_cache_are_refused() {
 }
 
 #[test]
-fn what_is_asked_for_must_be_possible() {
+fn impossible_requests_are_refused() {
     let setup = Setup::new();
     let cases = [
         HubSource { name: "../x".to_owned(), ..setup.source() },

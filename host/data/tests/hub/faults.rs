@@ -67,7 +67,7 @@ fn an_address_that_has_expired_is_asked_for_anew() {
 }
 
 #[test]
-fn what_is_unknown_is_named() {
+fn unknown_names_are_reported() {
     let setup = Setup::with_large(b"{}\n");
     let error = run(&HubSource { name: "owner/dta".to_owned(), ..setup.source() }).expect_err("unknown");
     assert!(matches!(error, HubError::Denied(_)));

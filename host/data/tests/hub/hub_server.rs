@@ -61,7 +61,7 @@ struct Dataset {
 }
 
 #[derive(Default)]
-struct State {
+struct HubState {
     datasets: HashMap<String, Dataset>,
     faults: HashMap<String, VecDeque<Fault>>,
     seen: Vec<SeenRequest>,
@@ -73,7 +73,7 @@ struct State {
 pub struct HubServer {
     address: SocketAddr,
     large_address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<HubState>>,
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -85,7 +85,7 @@ impl HubServer {
         let (small, large) = (listen(), listen());
         let address = small.local_addr().expect("an address");
         let large_address = large.local_addr().expect("an address");
-        let state = State { page: 1_000, large_port: large_address.port(), ..State::default() };
+        let state = HubState { page: 1_000, large_port: large_address.port(), ..HubState::default() };
         let state = Arc::new(Mutex::new(state));
         let is_over = Arc::new(AtomicBool::new(false));
         let serve = |listener: TcpListener, is_large| {
@@ -213,11 +213,11 @@ impl Answer {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<HubState>) -> MutexGuard<'_, HubState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answer_all(stream: &TcpStream, state: &Mutex<State>, is_large: bool) {
+fn answer_all(stream: &TcpStream, state: &Mutex<HubState>, is_large: bool) {
     let mut reader = BufReader::new(stream);
     while let Some((target, headers)) = read_request(&mut reader) {
         let answer = {
@@ -271,7 +271,7 @@ fn write_answer(mut stream: &TcpStream, answer: &Answer) -> Option<()> {
     (!is_open_ended).then_some(())
 }
 
-fn answer(state: &mut State, is_large: bool, target: &str, headers: &HashMap<String, String>) -> Answer {
+fn answer(state: &mut HubState, is_large: bool, target: &str, headers: &HashMap<String, String>) -> Answer {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let parts: Vec<String> = path.trim_start_matches('/').split('/').map(decoded).collect();
     if is_large {
@@ -321,7 +321,7 @@ fn answer(state: &mut State, is_large: bool, target: &str, headers: &HashMap<Str
 }
 
 fn resolve(
-    state: &mut State,
+    state: &mut HubState,
     name: &str,
     commit: &str,
     path: &[String],
@@ -353,7 +353,7 @@ fn resolve(
 }
 
 fn bytes_of(
-    state: &mut State,
+    state: &mut HubState,
     name: &str,
     commit: &str,
     path: &str,
@@ -402,7 +402,7 @@ fn bytes_of(
     answer
 }
 
-fn tree(state: &State, path: &str, name: &str, commit: &str, query: &str) -> Answer {
+fn tree(state: &HubState, path: &str, name: &str, commit: &str, query: &str) -> Answer {
     let files = state.datasets.get(name).and_then(|dataset| dataset.commits.get(commit));
     let all: Vec<_> = files.into_iter().flatten().collect();
     let from: usize = query
@@ -429,7 +429,7 @@ fn tree(state: &State, path: &str, name: &str, commit: &str, query: &str) -> Ans
     answer
 }
 
-fn next_fault(state: &mut State, path: &str) -> Option<Fault> {
+fn next_fault(state: &mut HubState, path: &str) -> Option<Fault> {
     state.faults.get_mut(path)?.pop_front()
 }
 

@@ -22,7 +22,7 @@ fn a_complete_cache_is_used_without_asking() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_files_are_named() {
     let setup = Setup::with_large(&rows(10_000));
     let refused = || setup.offline().expect_err("something is missing").to_string();
     assert_parts(

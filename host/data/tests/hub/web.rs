@@ -3,7 +3,7 @@
 use crate::hub_server::Fault;
 use crate::support::{COMMIT, NAME, Setup, files_below};
 use gage_core::Digest;
-use gage_data::hub::{FetchedFile, HubError, HubProgress, HubTimings, NoProgress, WebModel};
+use gage_data::hub::{FetchedFile, HubError, HubProgress, HubTimings, NoProgress, UrlFetchOptions, WebModel};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ fn fetch_with(
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<FetchedFile, HubError> {
     let timings = HubTimings { first_wait: Duration::from_micros(1), ..HubTimings::default() };
-    model(setup, FILE).fetch(wanted, setup.cache.path(), offline, timings, progress, is_cancelled)
+    let options = UrlFetchOptions { cache: setup.cache.path(), offline, timings, progress, is_cancelled };
+    model(setup, FILE).fetch(wanted, options)
 }
 
 fn fetch(setup: &Setup, wanted: Option<Digest>, offline: bool) -> Result<FetchedFile, HubError> {
@@ -117,14 +118,18 @@ fn servers_that_do_not_go_on_begin_anew() {
 }
 
 #[test]
-fn what_is_no_model_or_not_there_is_refused() {
+fn files_that_are_no_model_or_missing_are_refused() {
     let setup = setup(b"<html>log in first</html>");
     let page = fetch(&setup, None, false).expect_err("a page").to_string();
     assert!(page.contains("is not in the GGUF format"), "{page}");
     let timings = HubTimings { first_wait: Duration::from_micros(1), ..HubTimings::default() };
-    let missing = model(&setup, "other.gguf")
-        .fetch(None, setup.cache.path(), false, timings, &NoProgress, &|| false)
-        .expect_err("nothing")
-        .to_string();
+    let options = UrlFetchOptions {
+        cache: setup.cache.path(),
+        offline: false,
+        timings,
+        progress: &NoProgress,
+        is_cancelled: &|| false,
+    };
+    let missing = model(&setup, "other.gguf").fetch(None, options).expect_err("nothing").to_string();
     assert!(missing.contains("no such file (404)") && !missing.contains("revision"), "{missing}");
 }

@@ -1,4 +1,4 @@
-//! What several processes share.
+//! The lock of a resource that several processes share.
 
 use crate::ToolError;
 use std::fs::{self, File, TryLockError};

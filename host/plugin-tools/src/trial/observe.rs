@@ -1,4 +1,4 @@
-//! What a member gives for cases, as JSON: one way for each kind of plugins.
+//! The results of a member for test cases, as JSON, for each kind of plugin.
 
 use super::samples::{converted, raw_row};
 use crate::cases::Case;

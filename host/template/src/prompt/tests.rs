@@ -54,7 +54,7 @@ fn the_digest_is_that_of_templates_and_params() {
 }
 
 #[test]
-fn what_no_sample_could_make_right_is_an_error_before_any() {
+fn templates_that_no_sample_can_render_fail_early() {
     let errors_of =
         |template| PromptRenderer::new(&prompt(template), &Object::new()).err().unwrap_or_default();
     let errors = errors_of("{% if false %}\n{{ sample.a|uper }}{% endif %}\n{% include 'b' %}");
@@ -69,7 +69,7 @@ fn what_no_sample_could_make_right_is_an_error_before_any() {
 }
 
 #[test]
-fn what_does_not_exist_or_does_not_end_is_an_error() {
+fn unknown_names_and_endless_loops_are_errors() {
     for (template, expected) in [
         ("a\n{{ sample.nothing }}", "line 2 of the template `p`: `sample.nothing` is undefined"),
         ("{% if nothing %}{% endif %}", "`nothing` is undefined"),
@@ -173,7 +173,7 @@ fn characters_beyond_the_basic_plane_are_whole() {
 }
 
 #[test]
-fn what_supports_the_model_has_a_fence_of_its_own() {
+fn support_outputs_are_fenced_separately() {
     let output =
         json!({"answer": "five", "tool_calls": [{"id": "SCORE_1.0", "function": {"name": "CORRECT"}}]});
     let support = json!({"helper": {"context": ["SCORE: 1.0", "b"], "usage": {"total_tokens": 3}}, "other": {"context": ""}});

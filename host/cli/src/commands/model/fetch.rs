@@ -5,7 +5,7 @@ use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_core::Digest;
-use gage_data::hub::{HubTimings, ModelReference, WebModel};
+use gage_data::hub::{HubTimings, ModelReference, UrlFetchOptions, WebModel};
 use serde_json::json;
 
 const NO_CACHE: &str = "the cache has no place";
@@ -73,8 +73,14 @@ fn fetch_from_web(
         return Ok(terminal::usage_error(NO_CACHE, Some(CACHE_HELP)));
     };
     let progress = FetchProgress::new(arguments.quiet);
-    let timings = HubTimings::default();
-    let file = match model.fetch(wanted, &cache, arguments.offline, timings, &progress, &|| false) {
+    let options = UrlFetchOptions {
+        cache: &cache,
+        offline: arguments.offline,
+        timings: HubTimings::default(),
+        progress: &progress,
+        is_cancelled: &|| false,
+    };
+    let file = match model.fetch(wanted, options) {
         Ok(file) => file,
         Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
     };

@@ -51,7 +51,7 @@ fn cards_without_configs() {
 }
 
 #[test]
-fn what_is_wrong_with_a_card() {
+fn malformed_cards_are_reported() {
     let cases = [
         ("configs: [", "not YAML"),
         ("configs: 1", "not a list"),

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn where_redirects_may_lead() {
+fn redirects_lead_only_to_allowed_addresses() {
     let cases = [
         ("https://hub.test/a/b", "/c", Some("https://hub.test/c")),
         ("https://hub.test/a/b", "https://cdn.test/x?sig=1", Some("https://cdn.test/x?sig=1")),
@@ -20,7 +20,7 @@ fn where_redirects_may_lead() {
 }
 
 #[test]
-fn what_a_status_says() {
+fn statuses_become_specific_errors() {
     let cases: [(u16, &str, bool, Option<&str>, &[&str]); 9] = [
         (401, "GatedRepo", false, None, &["gated", "HF_TOKEN", "401"]),
         (403, "GatedRepo", true, None, &["gated", "ask for access"]),

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 #[test]
-fn what_patterns_select() {
+fn patterns_select_matching_paths() {
     let cases = [
         ("data.csv", "data.csv", true),
         ("./data.csv", "data.csv", true),
@@ -35,7 +35,7 @@ fn what_patterns_select() {
 }
 
 #[test]
-fn what_is_no_pattern() {
+fn invalid_patterns_are_refused() {
     for bad in ["", "/x", "../x", "a/../b", "hf://datasets/x", "data/**.csv", &"x".repeat(1_025)] {
         assert!(Pattern::parse(bad).is_err(), "{bad}");
     }

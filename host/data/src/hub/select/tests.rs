@@ -20,7 +20,7 @@ fn source() -> HubSource {
 }
 
 fn listing(paths: &[&str], card: Option<&str>) -> Listing {
-    let entry = |path: &&str| Entry {
+    let entry = |path: &&str| HubEntry {
         path: (*path).to_owned(),
         bytes: 0,
         oid: ObjectId::Large(Digest::of_bytes(b"")),
@@ -60,7 +60,7 @@ const CARD: Option<&str> = Some(
 const TWICE: &[&str] = &["train.jsonl", "train.parquet", "train2.csv"];
 
 #[test]
-fn what_is_chosen() {
+fn files_are_chosen_by_subset_and_split() {
     use HubFormat::{Csv, Json, Jsonl, Parquet, Tsv};
     let cases: Vec<(Case, &[&str], HubFormat)> = vec![
         (Case { paths: &["data.csv", "README.md"], ..CASE }, &["data.csv"], Csv),
@@ -147,7 +147,7 @@ fn what_is_chosen() {
 }
 
 #[test]
-fn what_is_refused() {
+fn ambiguous_or_missing_choices_are_refused() {
     let cases: Vec<(Case, &[&str])> = vec![
         (Case { paths: GSM, ..CASE }, &["several subsets", "'main', 'socratic'", "subset:"]),
         (Case { paths: GSM, subset: Some("mian"), ..CASE }, &["no subset 'mian'", "'main', 'socratic'"]),

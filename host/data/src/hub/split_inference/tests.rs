@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 #[test]
-fn what_names_tell() {
+fn splits_are_inferred_from_file_names() {
     let cases: [(&str, &str, &[&str]); 24] = [
         ("train.csv", "default", &["train"]),
         ("my_train_file.csv", "default", &["train"]),

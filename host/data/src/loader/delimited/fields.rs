@@ -1,4 +1,7 @@
-//! Takes a record apart into its fields.
+//! The splitter of delimited records into fields.
+//!
+//! The crate `csv-core` is not used because it accepts text after a closing quote without a report; here that is an error,
+//! since it is nearly always a sign of wrong quoting.
 
 /// The fields of one record, which is fed line by line.
 ///

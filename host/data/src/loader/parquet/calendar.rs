@@ -1,4 +1,6 @@
 //! Dates and times as ISO 8601.
+//!
+//! The crate `jiff` is not used because its dates end with the year 9999, and a Parquet column can hold later ones.
 
 const SECONDS_A_DAY: i64 = 86_400;
 /// The Julian day number that begins at noon of 1970-01-01.

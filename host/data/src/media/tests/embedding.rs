@@ -27,16 +27,16 @@ fn turned_jpeg(width: u32, height: u32) -> Vec<u8> {
     [&bytes[..2], exif, &bytes[2..]].concat()
 }
 
-fn caching() -> Lab {
-    Lab::new(|options, base| {
+fn caching() -> MediaFixture {
+    MediaFixture::new(|options, base| {
         options.image.factor = Some(8);
         options.cache_folder = Some(base.join("cache"));
     })
 }
 
 /// The one file of the cache.
-fn cached_file(lab: &Lab) -> PathBuf {
-    let mut folder = lab.folder.path().join("cache/media");
+fn cached_file(fixture: &MediaFixture) -> PathBuf {
+    let mut folder = fixture.folder.path().join("cache/media");
     loop {
         let mut entries = std::fs::read_dir(&folder).expect("a folder");
         let entry = entries.next().expect("an entry").expect("read");
@@ -50,17 +50,17 @@ fn cached_file(lab: &Lab) -> PathBuf {
 
 #[test]
 fn local_files_become_data_urls_and_remote_ones_stay() {
-    let lab = Lab::plain();
+    let fixture = MediaFixture::plain();
     let image = png(9, 9);
-    lab.write("a.png", &image);
+    fixture.write("a.png", &image);
     let plain = data_url::encode("image/png", &image);
     let odd = plain.replace("image/png;", "image/png;x=y;");
     let mut messages = request(&["data/a.png", "a.png", "https://host/a.png", &plain, &odd]);
-    lab.store.embed(&mut messages).expect("embedded");
+    fixture.store.embed(&mut messages).expect("embedded");
     assert_eq!(urls(&messages), [&plain, &plain, "https://host/a.png", &plain, &plain]);
-    let error = lab.store.embed(&mut request(&["data/a.png", "none.png"])).expect_err("missing");
+    let error = fixture.store.embed(&mut request(&["data/a.png", "none.png"])).expect_err("missing");
     assert_eq!(error.pointer.as_deref(), Some("/messages/0/content/1/image_url/url"));
-    let small = Lab::new(|options, _| options.most_embedded_bytes = 20);
+    let small = MediaFixture::new(|options, _| options.most_embedded_bytes = 20);
     small.write("a.png", &image);
     assert_eq!(small.kind_of(MediaKind::Image, "a.png"), Ok(()));
     let error = small.store.embed(&mut request(&["a.png"])).expect_err("too large");
@@ -69,35 +69,36 @@ fn local_files_become_data_urls_and_remote_ones_stay() {
 
 #[test]
 fn a_file_that_changed_is_noticed() {
-    let lab = Lab::plain();
-    lab.write("a.png", png(9, 9));
-    let sample = lab.settle(user(json!([image_part("a.png")]))).expect("settled");
-    lab.write("a.png", png(9, 10));
-    let error = lab.store.embed(&mut request(&[url_of(&sample, 0, 0)])).expect_err("changed");
+    let fixture = MediaFixture::plain();
+    fixture.write("a.png", png(9, 9));
+    let sample = fixture.settle(user(json!([image_part("a.png")]))).expect("settled");
+    fixture.write("a.png", png(9, 10));
+    let error = fixture.store.embed(&mut request(&[url_of(&sample, 0, 0)])).expect_err("changed");
     assert_eq!(error.kind, MediaErrorKind::Unreadable);
     assert_eq!(error.message, "'data/a.png': the file changed while the run was going on");
 }
 
 #[test]
 fn the_sample_itself_holds_embedded_media() {
-    let lab = Lab::new(|options, _| options.embed_local_media = true);
+    let fixture = MediaFixture::new(|options, _| options.embed_local_media = true);
     let image = png(9, 9);
-    lab.write("a.png", &image);
-    let sample =
-        lab.settle(user(json!([image_part("a.png"), image_part("https://host/a.png")]))).expect("settled");
+    fixture.write("a.png", &image);
+    let sample = fixture
+        .settle(user(json!([image_part("a.png"), image_part("https://host/a.png")])))
+        .expect("settled");
     let url = data_url::encode("image/png", &image);
     assert_eq!(url_of(&sample, 0, 0), url);
     assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!([url, "https://host/a.png"]));
     assert_eq!(sample["_media_meta"]["images"][0]["url"], "data/a.png");
     let mut inputs = user(json!([image_part("a.png")]));
     inputs["inputs"] = json!({"multi_modal_data": {"image": ["a.png"]}});
-    let sample = lab.settle(inputs).expect("settled");
+    let sample = fixture.settle(inputs).expect("settled");
     assert_eq!(sample["_media_meta"].get("unreferenced"), None);
 }
 
 #[test]
 fn images_are_resized_in_a_format_like_their_own() {
-    let lab = Lab::with_factor(8);
+    let fixture = MediaFixture::with_factor(8);
     let cases = [
         ("a.png", png(21, 36), "image/png", (24, 32)),
         ("b.jpg", encoded(21, 36, ImageFormat::Jpeg), "image/jpeg", (24, 32)),
@@ -107,10 +108,10 @@ fn images_are_resized_in_a_format_like_their_own() {
         ("f.bmp", encoded(24, 32, ImageFormat::Bmp), "image/bmp", (24, 32)),
     ];
     for (name, bytes, media_type, size) in cases {
-        lab.write(name, bytes);
-        let settled = lab.settle(user(json!([image_part(name)]))).expect("settled");
+        fixture.write(name, bytes);
+        let settled = fixture.settle(user(json!([image_part(name)]))).expect("settled");
         let mut messages = request(&[url_of(&settled, 0, 0)]);
-        lab.store.embed(&mut messages).expect("embedded");
+        fixture.store.embed(&mut messages).expect("embedded");
         let url = urls(&messages)[0].to_owned();
         assert!(url.starts_with(&format!("data:{media_type};base64,")), "{name}");
         let image = image::load_from_memory(&content_of(&url)).expect("decoded");
@@ -119,20 +120,20 @@ fn images_are_resized_in_a_format_like_their_own() {
         let expected = (name != "f.bmp").then(|| json!({"width": size.0, "height": size.1}));
         assert_eq!(resized, expected, "{name}");
         // What was resized keeps its size.
-        lab.store.embed(&mut messages).expect("embedded again");
+        fixture.store.embed(&mut messages).expect("embedded again");
         assert_eq!(urls(&messages), [&url]);
     }
-    assert_eq!(lab.store.stats().images_resized, 5);
-    lab.write("g.avif", b"\0\0\0\x18ftypavif\0\0\0\0mif1avif");
-    lab.write("long.png", png(201, 1));
-    assert_eq!(lab.kind_of(MediaKind::Image, "g.avif"), Ok(()));
-    assert_eq!(lab.kind_of(MediaKind::Image, "long.png"), Err("media_too_large"));
-    assert_eq!(lab.store.stats().images_not_resizable, 1);
+    assert_eq!(fixture.store.stats().images_resized, 5);
+    fixture.write("g.avif", b"\0\0\0\x18ftypavif\0\0\0\0mif1avif");
+    fixture.write("long.png", png(201, 1));
+    assert_eq!(fixture.kind_of(MediaKind::Image, "g.avif"), Ok(()));
+    assert_eq!(fixture.kind_of(MediaKind::Image, "long.png"), Err("media_too_large"));
+    assert_eq!(fixture.store.stats().images_not_resizable, 1);
 }
 
 #[test]
 fn a_turned_image_is_turned_as_it_is_resized() {
-    let lab = Lab::new(|options, _| {
+    let fixture = MediaFixture::new(|options, _| {
         options.image = ImageOptions { max_pixels: Some(100), factor: Some(1), ..ImageOptions::default() };
     });
     // The left half is black, the right one white; turned to the right, white is at the bottom.
@@ -141,9 +142,9 @@ fn a_turned_image_is_turned_as_it_is_resized() {
     DynamicImage::ImageRgb8(halves).write_to(&mut bytes, ImageFormat::Jpeg).expect("encoded");
     let bytes = bytes.into_inner();
     let turned = [&turned_jpeg(8, 8)[..38], &bytes[2..]].concat();
-    lab.write("a.jpg", turned);
+    fixture.write("a.jpg", turned);
     let mut messages = request(&["a.jpg"]);
-    lab.store.embed(&mut messages).expect("embedded");
+    fixture.store.embed(&mut messages).expect("embedded");
     let image = image::load_from_memory(&content_of(urls(&messages)[0])).expect("decoded").to_luma8();
     assert_eq!(image.dimensions(), (7, 14));
     assert!(image.get_pixel(3, 1).0[0] < 50 && image.get_pixel(3, 12).0[0] > 200);
@@ -151,19 +152,19 @@ fn a_turned_image_is_turned_as_it_is_resized() {
 
 #[test]
 fn resized_images_are_kept_and_made_anew_when_damaged() {
-    let lab = caching();
-    lab.write("a.png", png(21, 36));
+    let fixture = caching();
+    fixture.write("a.png", png(21, 36));
     let embed = || {
         let mut messages = request(&["a.png"]);
-        lab.store.embed(&mut messages).expect("embedded");
+        fixture.store.embed(&mut messages).expect("embedded");
         urls(&messages)[0].to_owned()
     };
     let first = embed();
-    let path = cached_file(&lab);
+    let path = cached_file(&fixture);
     assert_eq!(std::fs::read(&path).expect("read"), content_of(&first));
     assert_eq!(path.extension().and_then(|extension| extension.to_str()), Some("png"));
     assert_eq!(embed(), first);
-    let stats = lab.store.stats();
+    let stats = fixture.store.stats();
     assert_eq!((stats.images_resized, stats.cache_hits, stats.cache_repairs), (1, 1, 0));
     let whole = std::fs::read(&path).expect("read");
     let damages = [b"no image".to_vec(), whole[..whole.len() - 5].to_vec(), png(8, 8), Vec::new()];
@@ -172,7 +173,7 @@ fn resized_images_are_kept_and_made_anew_when_damaged() {
         assert_eq!(embed(), first);
         assert_eq!(std::fs::read(&path).expect("read"), whole);
     }
-    let stats = lab.store.stats();
+    let stats = fixture.store.stats();
     assert_eq!((stats.images_resized, stats.cache_hits, stats.cache_repairs), (5, 1, 4));
 }
 

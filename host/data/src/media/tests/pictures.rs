@@ -41,12 +41,12 @@ fn bomb(width: u32, height: u32) -> Vec<u8> {
 
 #[test]
 fn whole_images_are_taken_and_those_that_end_early_are_not() {
-    let lab = Lab::plain();
+    let fixture = MediaFixture::plain();
     for (codec, extension) in CODECS {
         let bytes = encoded(37, 23, codec);
         let name = format!("whole.{extension}");
-        lab.write(&name, &bytes);
-        let sample = lab.settle(user(json!([image_part(&name)]))).expect("settled");
+        fixture.write(&name, &bytes);
+        let sample = fixture.settle(user(json!([image_part(&name)]))).expect("settled");
         let record = &sample["_media_meta"]["images"][0];
         assert_eq!((&record["width"], &record["height"]), (&json!(37), &json!(23)), "{extension}");
         let last = bytes.len() - 1;
@@ -54,8 +54,8 @@ fn whole_images_are_taken_and_those_that_end_early_are_not() {
             [40, bytes.len() / 4, bytes.len() / 2, last - 20, last - 1, last].into_iter().enumerate()
         {
             let name = format!("cut{index}.{extension}");
-            lab.write(&name, &bytes[..length]);
-            let kind = lab.kind_of(MediaKind::Image, &name);
+            fixture.write(&name, &bytes[..length]);
+            let kind = fixture.kind_of(MediaKind::Image, &name);
             // The header of a TIFF points behind its pixels, and the reader of it says so less plainly.
             let allowed = if extension == "tiff" {
                 &["media_truncated", "media_unreadable"][..]
@@ -72,18 +72,18 @@ fn whole_images_are_taken_and_those_that_end_early_are_not() {
 
 #[test]
 fn bombs_are_refused_by_their_headers() {
-    let lab = Lab::plain();
+    let fixture = MediaFixture::plain();
     for (index, (width, height)) in
         [(50_000, 50_000), (67_108_865, 1), (u32::MAX >> 1, u32::MAX >> 1)].into_iter().enumerate()
     {
         let name = format!("bomb{index}.png");
-        lab.write(&name, bomb(width, height));
-        assert_eq!(lab.kind_of(MediaKind::Image, &name), Err("media_too_large"), "{width} x {height}");
+        fixture.write(&name, bomb(width, height));
+        assert_eq!(fixture.kind_of(MediaKind::Image, &name), Err("media_too_large"), "{width} x {height}");
     }
-    assert_eq!(lab.store.stats().images_decoded, 0);
-    lab.write("lies.png", bomb(100, 100));
-    assert!(lab.kind_of(MediaKind::Image, "lies.png").is_err());
-    let small = Lab::new(|options, _| options.image.most_pixels = 100);
+    assert_eq!(fixture.store.stats().images_decoded, 0);
+    fixture.write("lies.png", bomb(100, 100));
+    assert!(fixture.kind_of(MediaKind::Image, "lies.png").is_err());
+    let small = MediaFixture::new(|options, _| options.image.most_pixels = 100);
     small.write("fits.png", png(10, 10));
     small.write("above.png", png(10, 11));
     assert_eq!(small.kind_of(MediaKind::Image, "fits.png"), Ok(()));
@@ -92,7 +92,7 @@ fn bombs_are_refused_by_their_headers() {
 
 #[test]
 fn content_that_is_not_what_it_is_called() {
-    let lab = Lab::plain();
+    let fixture = MediaFixture::plain();
     let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n";
     for (name, bytes) in [
         ("a.png", encoded(4, 4, ImageFormat::Jpeg)),
@@ -108,7 +108,7 @@ fn content_that_is_not_what_it_is_called() {
         ("k.bin", vec![7; 10]),
         ("l.md", b"# text".to_vec()),
     ] {
-        lab.write(name, bytes);
+        fixture.write(name, bytes);
     }
     let wrong = Err("media_type");
     for (kind, name, expected) in [
@@ -129,20 +129,20 @@ fn content_that_is_not_what_it_is_called() {
         (MediaKind::File, "data:text/plain,abc", Ok(())),
         (MediaKind::File, "data:,", Err("media_truncated")),
     ] {
-        assert_eq!(lab.kind_of(kind, name), expected, "{} {name}", kind.type_name());
+        assert_eq!(fixture.kind_of(kind, name), expected, "{} {name}", kind.type_name());
     }
     let types: Vec<Value> = ["c.pdf", "j.docx", "k.bin", "l.md", "data:x/y;base64,AAAA"]
         .into_iter()
         .map(|url| {
             let part = json!({"type": "file_url", "file_url": {"url": url}});
-            let sample = lab.settle(user(json!([part]))).expect("settled");
+            let sample = fixture.settle(user(json!([part]))).expect("settled");
             sample["_media_meta"]["files"][0]["media_type"].clone()
         })
         .collect();
     let office = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
     assert_eq!(types, ["application/pdf", office, "application/octet-stream", "text/markdown", "x/y"]);
     let error =
-        lab.settle(user(json!([text_part("see"), image_part("a.png")]))).expect_err("of another type");
+        fixture.settle(user(json!([text_part("see"), image_part("a.png")]))).expect_err("of another type");
     assert_eq!(error.message, "'a.png': it is named image/png, but its content is image/jpeg");
     assert_eq!(error.pointer.as_deref(), Some("/messages/0/content/1/image_url/url"));
 }
@@ -152,15 +152,15 @@ fn bytes_are_bounded_in_files_and_urls() {
     let image = png(20, 20);
     let length = image.len() as u64;
     for (most, expected) in [(length, Ok(())), (length - 1, Err("media_too_large"))] {
-        let lab = Lab::new(|options, _| options.most_image_bytes = most);
-        lab.write("a.png", &image);
-        assert_eq!(lab.kind_of(MediaKind::Image, "a.png"), expected);
-        assert_eq!(lab.kind_of(MediaKind::Image, &data_url::encode("image/png", &image)), expected);
+        let fixture = MediaFixture::new(|options, _| options.most_image_bytes = most);
+        fixture.write("a.png", &image);
+        assert_eq!(fixture.kind_of(MediaKind::Image, "a.png"), expected);
+        assert_eq!(fixture.kind_of(MediaKind::Image, &data_url::encode("image/png", &image)), expected);
     }
-    let lab = Lab::new(|options, _| options.most_bytes = 10);
-    lab.write("a.txt", "a".repeat(11));
-    assert_eq!(lab.kind_of(MediaKind::File, "a.txt"), Err("media_too_large"));
-    assert_eq!(lab.kind_of(MediaKind::File, "data:,12345678901"), Err("media_too_large"));
+    let fixture = MediaFixture::new(|options, _| options.most_bytes = 10);
+    fixture.write("a.txt", "a".repeat(11));
+    assert_eq!(fixture.kind_of(MediaKind::File, "a.txt"), Err("media_too_large"));
+    assert_eq!(fixture.kind_of(MediaKind::File, "data:,12345678901"), Err("media_too_large"));
 }
 
 proptest! {

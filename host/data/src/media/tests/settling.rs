@@ -4,16 +4,16 @@ use super::*;
 
 #[test]
 fn local_paths_get_the_root_and_others_stay() {
-    let lab = Lab::plain();
-    lab.write("a.png", png(4, 3));
-    lab.write("b.png", png(6, 6));
-    let absolute = |name: &str| lab.folder.path().join("content").join(name).display().to_string();
+    let fixture = MediaFixture::plain();
+    fixture.write("a.png", png(4, 3));
+    fixture.write("b.png", png(6, 6));
+    let absolute = |name: &str| fixture.folder.path().join("content").join(name).display().to_string();
     let (absolute, other) = (absolute("a.png"), absolute("b.png"));
     let inline = data_url::encode("image/png", &png(5, 5));
     let remote = "https://host/x.png?y=1";
     let parts = ["a.png", "./a.png", "data/a.png", &absolute, &format!("file://{other}"), remote, &inline];
     let parts: Vec<Value> = parts.into_iter().map(image_part).collect();
-    let sample = lab.settle(user(json!(parts))).expect("settled");
+    let sample = fixture.settle(user(json!(parts))).expect("settled");
     let urls: Vec<&str> = (0..7).map(|part| url_of(&sample, 0, part)).collect();
     assert_eq!(urls, ["data/a.png", "data/a.png", "data/a.png", "data/a.png", &other, remote, &inline]);
     assert_eq!(sample["inputs"]["multi_modal_data"], json!({"image": ["data/a.png", other, remote, inline]}));
@@ -31,15 +31,15 @@ fn local_paths_get_the_root_and_others_stay() {
              "bytes": embedded.len(), "width": 5, "height": 5, "references": 1},
         ])
     );
-    let again = lab.settle(sample.clone()).expect("settled again");
+    let again = fixture.settle(sample.clone()).expect("settled again");
     assert_eq!(again, sample);
 }
 
 #[test]
 fn files_that_may_not_be_read() {
-    let lab = Lab::plain();
-    std::fs::write(lab.folder.path().join("secret.png"), png(2, 2)).expect("written");
-    std::fs::create_dir(lab.folder.path().join("content/folder.png")).expect("made");
+    let fixture = MediaFixture::plain();
+    std::fs::write(fixture.folder.path().join("secret.png"), png(2, 2)).expect("written");
+    std::fs::create_dir(fixture.folder.path().join("content/folder.png")).expect("made");
     for (url, expected) in [
         ("../secret.png", "media_outside_root"),
         ("../../../../../../../../etc/passwd", "media_outside_root"),
@@ -52,10 +52,10 @@ fn files_that_may_not_be_read() {
         ("gopher://host/a.png", "media_url"),
         ("", "media_url"),
     ] {
-        assert_eq!(lab.kind_of(MediaKind::Image, url), Err(expected), "{url}");
+        assert_eq!(fixture.kind_of(MediaKind::Image, url), Err(expected), "{url}");
     }
-    assert_eq!(lab.store.stats().files_read, 0);
-    let further = Lab::new(|options, base| {
+    assert_eq!(fixture.store.stats().files_read, 0);
+    let further = MediaFixture::new(|options, base| {
         std::fs::create_dir(base.join("further")).expect("made");
         options.allowed_roots = vec![base.join("further")];
     });
@@ -65,9 +65,9 @@ fn files_that_may_not_be_read() {
 
 #[test]
 fn examples_come_before_the_question_and_behind_the_system() {
-    let lab = Lab::plain();
+    let fixture = MediaFixture::plain();
     for (name, width) in [("a.png", 1), ("b.png", 2), ("c.png", 3), ("d.png", 4)] {
-        lab.write(name, png(width, 1));
+        fixture.write(name, png(width, 1));
     }
     let example = json!({
         "messages": [{"role": "user", "content": [image_part("b.png")]}],
@@ -81,7 +81,7 @@ fn examples_come_before_the_question_and_behind_the_system() {
         ],
         "few_shot_examples": [example],
     });
-    let settled = lab.settle(sample.clone()).expect("settled");
+    let settled = fixture.settle(sample.clone()).expect("settled");
     let images = json!(["data/a.png", "data/b.png", "data/c.png", "data/d.png"]);
     assert_eq!(settled["inputs"]["multi_modal_data"]["image"], images);
     assert_eq!(settled["few_shot_examples"][0]["label"], "data/c.png");
@@ -91,57 +91,57 @@ fn examples_come_before_the_question_and_behind_the_system() {
         ("b.png", "/few_shot_examples/0/messages/0/content/0/image_url/url"),
         ("a.png", "/messages/0/content/0/image_url/url"),
     ] {
-        std::fs::remove_file(lab.folder.path().join("content").join(name)).expect("removed");
-        let error = lab.settle(sample.clone()).expect_err("missing");
+        std::fs::remove_file(fixture.folder.path().join("content").join(name)).expect("removed");
+        let error = fixture.settle(sample.clone()).expect_err("missing");
         assert_eq!((error.kind.name(), error.pointer.as_deref()), ("media_missing", Some(pointer)));
     }
 }
 
 #[test]
 fn text_stays_as_it_is() {
-    let lab = Lab::plain();
+    let fixture = MediaFixture::plain();
     let sample = user(json!([text_part("only text")]));
-    assert_eq!(lab.settle(sample.clone()).expect("settled"), sample);
+    assert_eq!(fixture.settle(sample.clone()).expect("settled"), sample);
 }
 
 #[test]
 fn an_image_that_threads_share_is_decoded_once() {
-    let lab = Lab::plain();
-    lab.write("a.png", png(300, 200));
-    lab.write("broken.png", &png(300, 200)[..500]);
+    let fixture = MediaFixture::plain();
+    fixture.write("a.png", png(300, 200));
+    fixture.write("broken.png", &png(300, 200)[..500]);
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..5 {
-                    assert_eq!(lab.kind_of(MediaKind::Image, "a.png"), Ok(()));
-                    assert_eq!(lab.kind_of(MediaKind::Image, "broken.png"), Err("media_truncated"));
+                    assert_eq!(fixture.kind_of(MediaKind::Image, "a.png"), Ok(()));
+                    assert_eq!(fixture.kind_of(MediaKind::Image, "broken.png"), Err("media_truncated"));
                 }
             });
         }
     });
-    let stats = lab.store.stats();
+    let stats = fixture.store.stats();
     assert_eq!((stats.images_decoded, stats.files_read), (1, 80));
 }
 
 #[test]
 fn files_by_their_digest() {
-    let lab = Lab::plain();
+    let fixture = MediaFixture::plain();
     let image = png(6, 6);
-    lab.write("a.png", &image);
+    fixture.write("a.png", &image);
     let digest = Digest::of_bytes(&image);
-    let before = lab.store.read(digest).expect_err("not settled");
+    let before = fixture.store.read(digest).expect_err("not settled");
     assert_eq!(before.kind, MediaErrorKind::Missing);
-    lab.settle(user(json!([image_part("a.png")]))).expect("settled");
-    let read = lab.store.read(digest).expect("read");
+    fixture.settle(user(json!([image_part("a.png")]))).expect("settled");
+    let read = fixture.store.read(digest).expect("read");
     assert_eq!((read.media_type, read.bytes), ("image/png", image));
     // Within a Sample a digest names what it refers to otherwise; never what another row has.
     let named = digest.to_string();
-    let by_digest = lab.settle(user(json!([image_part("a.png"), image_part(&named)]))).expect("settled");
+    let by_digest = fixture.settle(user(json!([image_part("a.png"), image_part(&named)]))).expect("settled");
     assert_eq!(url_of(&by_digest, 0, 1), "data/a.png");
-    let alone = lab.settle(user(json!([image_part(&named)]))).expect_err("refused");
+    let alone = fixture.settle(user(json!([image_part(&named)]))).expect_err("refused");
     assert_eq!(alone.kind, MediaErrorKind::Url);
-    lab.write("a.png", png(7, 7));
-    assert_eq!(lab.store.read(digest).expect_err("changed").kind, MediaErrorKind::Unreadable);
+    fixture.write("a.png", png(7, 7));
+    assert_eq!(fixture.store.read(digest).expect_err("changed").kind, MediaErrorKind::Unreadable);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn elements_are_rows_with_their_number_and_line() {
 }
 
 #[test]
-fn what_is_broken_in_an_element_has_its_line_and_its_column() {
+fn errors_in_an_element_have_line_and_column() {
     for (content, expected) in [
         (
             "[{\"a\": 1}, {\"b\": x}]",
@@ -70,7 +70,7 @@ fn the_array_may_lie_in_an_object() {
 }
 
 #[test]
-fn what_is_not_an_array_is_said() {
+fn files_that_are_no_array_are_described() {
     for (content, good, expected) in [
         ("{\"a\":1}\n{\"a\":2}\n", 0, "this is JSON Lines; use loader: jsonl"),
         ("{\"a\":[1]}\n{\"a\":2}\n", 0, "this is JSON Lines; use loader: jsonl"),

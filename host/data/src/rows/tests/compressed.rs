@@ -79,7 +79,7 @@ fn the_checksum_of_gzip_is_checked() {
 }
 
 #[test]
-fn what_is_compressed_must_be_text() {
+fn compressed_content_must_be_text() {
     let tar = [&[b'x'; 257][..], b"ustar\x0000", &[0; 300]].concat();
     for (content, expected) in [
         (gzip(&tar), "a tar archive; unpack it"),

@@ -37,7 +37,7 @@ fn delimiter_and_columns_are_options() {
 }
 
 #[test]
-fn what_pandas_writes_in_front_of_rows_is_their_index() {
+fn the_unnamed_first_column_of_pandas_is_the_index() {
     let bodies = Data::one(Format::Csv, ",question,answer\n0,q,a\n1,r,b\n").bodies();
     let row = |index: u32, question: &str, answer: &str| {
         Ok(format!(r#"{{"index":"{index}","question":"{question}","answer":"{answer}"}}"#))

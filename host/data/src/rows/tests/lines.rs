@@ -121,7 +121,7 @@ fn as_many_labels_as_rows_or_an_error() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_as_it_was_written_and_in_full() {
+fn unreadable_paths_are_shown_as_written_and_in_full() {
     let mut data = Data::one(Format::Jsonl, "{}\n");
     data.source.files[0].path = data.folder.path().join("missing.jsonl");
     data.source.files[0].shown = "./missing.jsonl".to_owned();

@@ -106,7 +106,7 @@ fn scalars_keep_what_they_mean() {
 }
 
 #[test]
-fn what_json_cannot_say_is_a_problem_of_its_row_alone() {
+fn values_outside_json_break_only_their_row() {
     let schema = "message rows { required int32 id; optional group g { required double x; required binary t (UTF8); } }";
     let found = bodies(
         schema,
@@ -126,7 +126,7 @@ fn what_json_cannot_say_is_a_problem_of_its_row_alone() {
 }
 
 #[test]
-fn pages_that_would_take_too_much_are_refused_before_they_are_unpacked() {
+fn oversized_pages_are_refused_before_decompression() {
     let mut bytes = texts(&[("t", &["x".to_owned()])]);
     // The header of the only page: its kind, and its size of 1 + 4 bytes in five groups of seven bits instead of one.
     let header = [0x15, 0x00, 0x15];

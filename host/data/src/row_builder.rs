@@ -1,9 +1,8 @@
-//! From a record to a row: checked, joined with its label, and filtered.
+//! Rows made of records: each is checked, joined with its label, and filtered.
 
-use super::chain::NumberedRecord;
-use super::{Content, MAX_ROW_BYTES, Position, Record};
 use crate::filter::Filter;
 use crate::labels::Labels;
+use crate::loader::{Content, MAX_ROW_BYTES, NumberedRecord, Position, Record};
 use crate::missing_fields::FieldWatch;
 use crate::row::{Row, RowPosition, RowProblem};
 use gage_core::{Object, is_surely_object, quote_long_integers};
@@ -11,8 +10,8 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What happens to each record.
-pub(crate) struct Preparer {
+/// Makes rows of records.
+pub(crate) struct RowBuilder {
     /// The files as messages show them.
     pub files: Vec<String>,
     pub labels: Option<Labels>,
@@ -27,9 +26,9 @@ struct CheckedRow {
     is_kept: bool,
 }
 
-impl Preparer {
+impl RowBuilder {
     /// The row of a record, `None` if the filter leaves it out. Its `index` is that of nobody yet.
-    pub(crate) fn prepare(&mut self, numbered: NumberedRecord) -> Option<Row> {
+    pub(crate) fn build(&mut self, numbered: NumberedRecord) -> Option<Row> {
         let NumberedRecord { number, file, record: Record { place, begin, content } } = numbered;
         let checked = self.check(number, begin, content);
         if !checked.is_kept {
