@@ -11,6 +11,7 @@ pub(crate) mod init;
 pub(crate) mod list;
 mod listener;
 pub(crate) mod lock;
+mod lock_differences;
 pub(crate) mod metrics;
 pub(crate) mod model;
 mod observability;

@@ -1,7 +1,8 @@
 //! The context of a call: the machine's folders and programs, the listener for progress, the token that stops the call.
 
+use crate::error::RunnerError;
 use crate::progress::{NoProgress, RunEvent, RunProgress};
-use crate::{RunnerError, SuiteDefaults, suite_source::NoDefaults};
+use crate::suite_defaults::{NoDefaults, SuiteDefaults};
 use gage_backend::{ModelProgram, OpenOptions};
 use gage_data::LocateOptions;
 use gage_data::hub::{HubProgress, HubToken, ModelHub};

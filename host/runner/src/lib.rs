@@ -26,6 +26,7 @@ mod progress;
 mod request;
 mod rescore;
 mod run;
+mod suite_defaults;
 mod suite_source;
 mod verify;
 
@@ -44,7 +45,8 @@ pub use request::{
 };
 pub use rescore::rescore;
 pub use run::{resume, run};
-pub use suite_source::{SuiteDefaults, SuiteSource, Variables};
+pub use suite_defaults::SuiteDefaults;
+pub use suite_source::{SuiteSource, Variables};
 pub use verify::{RescoreCheck, VerifyOutcome, verify};
 
 /// The version of the host, as manifests record it.

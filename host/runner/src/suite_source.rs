@@ -1,10 +1,9 @@
 //! The source of a suite: its file, the values set over it, and the defaults below it.
 
 use crate::{Context, RunEvent};
-use gage_config::{Problems, is_secret_name};
+use gage_config::is_secret_name;
 use gage_secrets::SECRET_MARK;
 use gage_suite::{LoadedSuite, secret_variables, without_default};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -35,26 +34,6 @@ impl From<&str> for SuiteSource {
     fn from(path: &str) -> SuiteSource {
         PathBuf::from(path).into()
     }
-}
-
-/// What is set where a suite leaves something open, such as variables of the environment.
-pub trait SuiteDefaults: Send + Sync {
-    /// The values, as overrides. `document` is the suite.
-    fn overrides(&self, document: &Value) -> Vec<String>;
-
-    /// Renames the sources of values in messages, so that they name what set the value.
-    fn rename_sources(&self, problems: &mut Problems);
-}
-
-/// No defaults: what a suite leaves open keeps its documented default.
-pub(crate) struct NoDefaults;
-
-impl SuiteDefaults for NoDefaults {
-    fn overrides(&self, _document: &Value) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn rename_sources(&self, _problems: &mut Problems) {}
 }
 
 /// The variables of the environment, as a suite takes them.

@@ -1,6 +1,6 @@
 //! Failures of the library, as messages and exit codes.
 
-use super::{lock, setup};
+use super::{lock_differences, setup};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_engine::{RescoreError, RunError};
@@ -21,7 +21,9 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::Configuration)
         }
         RunnerError::Suite(error) => setup::refuse_suite(error),
-        RunnerError::LockMismatch { path, differences } => Ok(lock::refuse_mismatch(&path, &differences)),
+        RunnerError::LockMismatch { path, differences } => {
+            Ok(lock_differences::refuse_mismatch(&path, &differences))
+        }
         error @ RunnerError::LockOfAnotherSuite { .. } => {
             let help = "name the right one with --lock, or make one with `gage-host lock`";
             terminal::usage_error(&error.to_string(), Some(help));
@@ -29,7 +31,7 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
         }
         RunnerError::ChangedSinceLock { reason, differences } => {
             refuse(*reason)?;
-            lock::show(&differences);
+            lock_differences::show(&differences);
             Ok(ExitCode::LockMismatch)
         }
         RunnerError::Run(error) => refuse_run(error),

@@ -1,20 +1,15 @@
 //! `gage-host lock`: what a suite is made from, and what of it has changed.
 
 use super::listener::Listener;
+use super::lock_differences::{help_for_withheld, table, to_json};
 use super::{failure, setup};
 use crate::arguments::{DEFAULT_LOG, LockArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_runner::{CancelToken, LockAction, LockChange, LockOutcome, LockRequest, lock};
 use gage_suite::LockDifference;
-use serde_json::{Value, json};
-use std::path::Path;
+use serde_json::json;
 use std::sync::Arc;
-
-/// Longest value of the table, in characters; of a digest; and how many of them stand before the place where two values part.
-const MAX_VALUE_CHARS: usize = 48;
-const DIGEST: usize = 23;
-const BEFORE: usize = 8;
 
 pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
     let arguments = &match arguments.resolved() {
@@ -115,115 +110,4 @@ fn print_state(arguments: &LockArguments, outcome: &LockOutcome, state: &str) ->
         terminal::print_line(format_args!("{path}: {state}\nnext: {next}"))?;
     }
     Ok(ExitCode::Done)
-}
-
-/// Prints that a suite differs from its lock, and gives the exit code for it.
-pub(super) fn refuse_mismatch(path: &Path, differences: &[LockDifference]) -> ExitCode {
-    terminal::eprint_line(format_args!(
-        "error: the suite is another than the one that was locked in {}\n\n{}\n  help: go back to what was locked; or look at it \
-         with `gage-host lock SUITE --check`, and take it over with `gage-host lock SUITE --update`{}",
-        path.display(),
-        table(differences),
-        help_for_withheld(differences)
-    ));
-    ExitCode::LockMismatch
-}
-
-/// Prints what differs from a lock in a suite that cannot be used.
-pub(super) fn show(differences: &[LockDifference]) {
-    terminal::eprint_line(format_args!("\n{}{}", table(differences), help_for_withheld(differences)));
-}
-
-/// What to do about values that nobody may see, where one is another; begins with a line break.
-fn help_for_withheld(differing: &[LockDifference]) -> &'static str {
-    match differing.iter().any(|one| one.field.starts_with("settings.withheld")) {
-        true => {
-            "\n  help: `settings.withheld` holds digests of values that are not written down: set the variable of such a value to \
-             what it was; or, where it was meant to change, take it over with `gage-host lock SUITE --update settings`. Keys that \
-             only say who asks belong into `api_key` or `headers`, which no lock pins"
-        }
-        false => "",
-    }
-}
-
-fn to_json(differing: &[LockDifference]) -> Value {
-    let one = |one: &LockDifference| json!({"field": one.field, "locked": one.locked, "found": one.found});
-    json!({"differences": differing.iter().map(one).collect::<Vec<_>>()})
-}
-
-/// What differs, for people: field, locked, found.
-fn table(differing: &[LockDifference]) -> String {
-    let rows: Vec<[String; 3]> = differing
-        .iter()
-        .map(|one| {
-            let [locked, found] = sides(one.locked.as_ref(), one.found.as_ref());
-            [gage_core::printable_line(&one.field).to_string(), locked, found]
-        })
-        .collect();
-    terminal::columns(["field", "locked", "found"], &rows)
-}
-
-/// Two values as far as they fit, from a little before the place where they part. Texts that differ only in what nobody sees
-/// are quoted.
-fn sides(locked: Option<&Value>, found: Option<&Value>) -> [String; 2] {
-    let spelled = |value: Option<&Value>| match value {
-        None => "(nothing)".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-    };
-    let mut texts = [spelled(locked), spelled(found)];
-    let seen = |text: &String| {
-        text.chars().filter(|one| !one.is_whitespace() && !one.is_control()).collect::<String>()
-    };
-    if let (Some(locked), Some(found)) = (locked, found)
-        && seen(&texts[0]) == seen(&texts[1])
-    {
-        texts = [locked.to_string(), found.to_string()];
-    }
-    let [one, other] = &texts;
-    let common = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-    texts.map(|text| short(&text, common))
-}
-
-/// Of a text what fits, in which the character of this number, from 0, is to be seen.
-fn short(text: &str, shown: usize) -> String {
-    // Of a digest the beginning tells as much as the whole.
-    if text.starts_with("sha256:") && shown < DIGEST {
-        return text.chars().take(DIGEST).chain(['…']).collect();
-    }
-    let from = if shown + BEFORE < MAX_VALUE_CHARS { 0 } else { shown - BEFORE };
-    let mut out = if from > 0 { "…".to_owned() } else { String::new() };
-    let mut rest = text.chars().skip(from);
-    out.extend(rest.by_ref().take(MAX_VALUE_CHARS));
-    if rest.next().is_some() {
-        out.push('…');
-    }
-    gage_core::printable_line(&out).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_values_are_shown_where_they_part() {
-        let digest = |last: char| format!("sha256:{}{last}", "a".repeat(63));
-        let long = |end: &str| format!("{}{end}", "word ".repeat(40));
-        for (locked, found, expected) in [
-            (Value::from(1), Value::from("1"), ["1", "\"1\""]),
-            (Value::from("a"), Value::from("b"), ["a", "b"]),
-            (Value::from("a b"), Value::from("a  b"), ["\"a b\"", "\"a  b\""]),
-            (Value::from("a"), Value::from("a\n"), ["\"a\"", "\"a\\n\""]),
-            (
-                Value::from(long("old")),
-                Value::from(long("new and more than there is room for in a column of the table")),
-                ["…rd word old", "…rd word new and more than there is room for in a…"],
-            ),
-        ] {
-            assert_eq!(sides(Some(&locked), Some(&found)), expected.map(str::to_owned));
-        }
-        assert_eq!(sides(None, Some(&Value::Null)), ["(nothing)", "null"].map(str::to_owned));
-        let [one, other] = sides(Some(&digest('a').into()), Some(&digest('b').into()));
-        assert_ne!(one, other);
-    }
 }
