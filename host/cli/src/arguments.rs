@@ -9,6 +9,7 @@ mod model;
 mod observe;
 mod plan;
 mod plugin;
+mod print;
 mod report;
 mod resume;
 mod suite;
@@ -31,12 +32,15 @@ pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
     TestArguments,
 };
+pub(crate) use print::{
+    DEFAULT_TEMPLATES, OutcomeArguments, PrintArguments, RunsFolderArguments, TemplateArguments,
+};
 pub(crate) use report::ReportArguments;
 pub(crate) use resume::Resume;
 use std::path::PathBuf;
 pub(crate) use suite::{
-    DEFAULT_TEMPLATES, DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments,
-    RunsCommand, RunsGcArguments, RunsListArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
+    DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
+    RunsGcArguments, RunsListArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
 };
 pub(crate) use view::ViewArguments;
 
@@ -227,19 +231,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
 
-    /// Print the summary as JSON rather than as a table.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
-
     #[command(flatten)]
-    pub(crate) progress: ProgressArguments,
-
-    #[command(flatten)]
-    pub(crate) logs: LogArguments,
+    pub(crate) print: OutcomeArguments,
 
     #[command(flatten)]
     pub(crate) observe: ObserveArguments,
@@ -290,19 +283,8 @@ pub(crate) struct ScoreArguments {
     #[arg(long, value_name = "ID", value_parser = run_id)]
     pub(crate) run_id: Option<String>,
 
-    /// Print the summary as JSON rather than as a table.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
-
     #[command(flatten)]
-    pub(crate) progress: ProgressArguments,
-
-    #[command(flatten)]
-    pub(crate) logs: LogArguments,
+    pub(crate) print: OutcomeArguments,
 }
 
 const METRICS_EXAMPLES: &str = "\

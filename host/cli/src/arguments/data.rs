@@ -1,5 +1,6 @@
 //! `gage-host data`: what is in a dataset.
 
+use super::PrintArguments;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -49,13 +50,8 @@ pub(crate) struct DataArguments {
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintArguments,
 }
 
 const PREVIEW_EXAMPLES: &str = "\

@@ -1,5 +1,6 @@
 //! The command line of `gage-host plugin`.
 
+use super::PrintArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use gage_plugin::World;
@@ -87,13 +88,8 @@ pub(crate) struct InspectArguments {
     #[arg(long = "static")]
     pub(crate) is_static: bool,
 
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintArguments,
 }
 
 const TEST_EXAMPLES: &str = "\
@@ -122,13 +118,8 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintArguments,
 }
 
 const BENCH_EXAMPLES: &str = "\
@@ -171,13 +162,8 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     pub(crate) seconds: f64,
 
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintArguments,
 }
 
 #[derive(Args, Debug)]

@@ -1,6 +1,6 @@
 //! `gage-host distill`, `init`, `lock`, `verify`, `runs`: suites that are frozen, and what came of them.
 
-use super::ConfigArguments;
+use super::{ConfigArguments, RunsFolderArguments, TemplateArguments};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,6 @@ const DISTILL_EXAMPLES: &str = "\
 Examples:
   gage-host distill config/custom/tiny_sums.yaml --builtin-name tiny_sums
   gage-host distill config/custom/tiny.yaml --builtin-name tiny_suite --force-merge";
-
-/// The folder of all templates, where none is named.
-pub(crate) const DEFAULT_TEMPLATES: &str = "config/builtin_templates";
 
 #[derive(Args, Debug)]
 #[command(after_help = DISTILL_EXAMPLES)]
@@ -31,17 +28,8 @@ pub(crate) struct DistillArguments {
     #[arg(long)]
     pub(crate) force_merge: bool,
 
-    /// The folder of all templates.
-    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = DEFAULT_TEMPLATES)]
-    pub(crate) templates: PathBuf,
-
-    /// Print as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print nothing but what is wrong.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) common: TemplateArguments,
 }
 
 /// What is made of a template.
@@ -78,17 +66,8 @@ pub(crate) struct InitArguments {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// The folder of all templates.
-    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = DEFAULT_TEMPLATES)]
-    pub(crate) templates: PathBuf,
-
-    /// Print as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print nothing but what is wrong.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) common: TemplateArguments,
 }
 
 const LOCK_EXAMPLES: &str = "\
@@ -222,13 +201,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = RUNS_LIST_EXAMPLES)]
 pub(crate) struct RunsListArguments {
-    /// Where run folders are.
-    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
-    pub(crate) output_dir: PathBuf,
-
-    /// Print as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runs: RunsFolderArguments,
 }
 
 const RUNS_SHOW_EXAMPLES: &str = "\
@@ -268,13 +242,8 @@ pub(crate) struct RunsBaselineArguments {
     #[arg(long, value_name = "SUITE", conflicts_with = "run")]
     pub(crate) remove: Option<String>,
 
-    /// Where run folders are.
-    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
-    pub(crate) output_dir: PathBuf,
-
-    /// Print as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runs: RunsFolderArguments,
 }
 
 const RUNS_TREND_EXAMPLES: &str = "\
@@ -297,13 +266,8 @@ pub(crate) struct RunsTrendArguments {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = super::positive)]
     pub(crate) last: usize,
 
-    /// Where run folders are.
-    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
-    pub(crate) output_dir: PathBuf,
-
-    /// Print as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runs: RunsFolderArguments,
 }
 
 const RUNS_GC_EXAMPLES: &str = "\

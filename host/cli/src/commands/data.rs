@@ -35,7 +35,7 @@ fn datasets(
         Ok(loaded) => loaded,
         Err(code) => return Ok(Err(code)),
     };
-    let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
+    let mut registry = match setup::registry(&arguments.plugin_folders, arguments.print.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(Err(terminal::usage_error(&error.to_string(), error.help().as_deref()))),
     };
@@ -49,7 +49,7 @@ fn datasets(
         }
         let planned = Plan::datasets(&config, arguments.dataset.as_deref(), &mut registry, &mut problems);
         let cache_folder = setup::cache_folder();
-        let progress = FetchProgress::new(arguments.quiet);
+        let progress = FetchProgress::new(arguments.print.quiet);
         let options = LocateOptions {
             with_digests,
             cache_folder: cache_folder.as_deref(),

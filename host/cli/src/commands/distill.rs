@@ -20,7 +20,7 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
         name: &arguments.builtin_name,
         version: arguments.version.as_deref(),
         force_merge: arguments.force_merge,
-        templates: &arguments.templates,
+        templates: &arguments.common.templates,
     });
     let made = match made {
         Ok(made) => made,
@@ -32,7 +32,7 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
         ));
     }
     let path = made.path.display();
-    if arguments.json {
+    if arguments.common.json {
         let answer = json!({
             "path": path.to_string(),
             "name": arguments.builtin_name,
@@ -43,13 +43,13 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
             "is_new": made.is_new,
         });
         terminal::print_line(format_args!("{answer:#}"))?;
-    } else if !arguments.quiet {
+    } else if !arguments.common.quiet {
         // Of several versions the latest is taken where none is named.
         let version = arguments.version.as_ref().map(|_| format!(" --version {}", made.version));
         let version = version.unwrap_or_default();
-        let templates = match arguments.templates == Path::new(DEFAULT_TEMPLATES) {
+        let templates = match arguments.common.templates == Path::new(DEFAULT_TEMPLATES) {
             true => String::new(),
-            false => format!(" --templates {}", terminal::shell_word(arguments.templates.display())),
+            false => format!(" --templates {}", terminal::shell_word(arguments.common.templates.display())),
         };
         let what = if made.is_new { "written" } else { "equal to the latest version, nothing written" };
         terminal::print_line(format_args!(

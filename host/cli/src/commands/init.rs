@@ -15,7 +15,7 @@ pub(crate) fn execute(arguments: &InitArguments) -> anyhow::Result<ExitCode> {
             InitKind::RunConfig => InitMode::RunConfig,
             InitKind::PipelineConfig => InitMode::PipelineConfig,
         },
-        templates: &arguments.templates,
+        templates: &arguments.common.templates,
         output: arguments.output.as_deref(),
     });
     let made = match made {
@@ -23,14 +23,14 @@ pub(crate) fn execute(arguments: &InitArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return setup::refuse_suite(error),
     };
     let (path, reference) = (made.path.display(), &made.template.reference);
-    if arguments.json {
+    if arguments.common.json {
         let answer = json!({
             "path": path.to_string(),
             "is_new": made.is_new,
             "template": {"name": reference.name, "version": reference.version, "digest": reference.digest},
         });
         terminal::print_line(format_args!("{answer:#}"))?;
-    } else if !arguments.quiet {
+    } else if !arguments.common.quiet {
         terminal::print_line(format_args!(
             "{path}: {} {} {}\nnext: gage-host lock {}",
             if made.is_new { "made from" } else { "nothing written, it is there already, as made from" },

@@ -10,7 +10,7 @@ use gage_runner::{CancelToken, HttpExchanges, ResumeRequest, RunRequest, default
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
-    if let Err(message) = observability::logs(&arguments.logs, Some(&arguments.observe)) {
+    if let Err(message) = observability::logs(&arguments.print.logs, Some(&arguments.observe)) {
         return Ok(terminal::usage_error(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     let arguments = match arguments.resolved() {
@@ -28,7 +28,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         false => run(&request),
     };
     match outcome {
-        Ok(outcome) => outcome::print(&outcome, arguments.json, OutcomeOf::Run),
+        Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Run),
         Err(error) => failure::refuse(error),
     }
 }
@@ -45,9 +45,9 @@ fn request(arguments: &RunArguments) -> RunRequest {
     };
     let stop = CancelToken::default();
     let is_port_free = arguments.observe.metrics_listen.is_some_and(|address| address.port() == 0);
-    let listener = Listener::of_run(arguments.quiet, &arguments.progress, &stop, is_port_free);
+    let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, is_port_free);
     RunRequest {
-        context: setup::context(Arc::new(listener), stop, &arguments.logs.log),
+        context: setup::context(Arc::new(listener), stop, &arguments.print.logs.log),
         output_folder: arguments.output_dir.clone(),
         run_id: arguments.run_id.clone(),
         concurrency: arguments.concurrency,

@@ -10,11 +10,11 @@ use gage_runner::{CancelToken, RescoreRequest, RunnerError, rescore};
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
-    if let Err(message) = observability::logs(&arguments.logs, None) {
+    if let Err(message) = observability::logs(&arguments.print.logs, None) {
         return Ok(terminal::usage_error(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     let stop = CancelToken::default();
-    let listener = Listener::of_run(arguments.quiet, &arguments.progress, &stop, false);
+    let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, false);
     let outcome = rescore(&RescoreRequest {
         context: setup::context(Arc::new(listener), stop, DEFAULT_LOG),
         run: arguments.run.clone(),
@@ -26,7 +26,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         run_id: arguments.run_id.clone(),
     });
     match outcome {
-        Ok(outcome) => outcome::print(&outcome, arguments.json, OutcomeOf::Score),
+        Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Score),
         Err(error @ RunnerError::RunExists { .. }) => {
             Ok(terminal::usage_error(&error.to_string(), Some("choose another --run-id")))
         }

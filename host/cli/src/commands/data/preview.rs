@@ -30,7 +30,7 @@ pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> 
             },
         );
         for prepared in first {
-            match arguments.data.json {
+            match arguments.data.print.json {
                 true => terminal::print_line(to_json(prepared))?,
                 false => show(dataset, &prepared)?,
             }

@@ -23,7 +23,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
         };
         let mut statistics = Statistics::new(tokens);
         let mut rejected = 0_u64;
-        let progress = RowProgress::new(&dataset.planned.spec.dataset_id, arguments.data.quiet);
+        let progress = RowProgress::new(&dataset.planned.spec.dataset_id, arguments.data.print.quiet);
         let read = super::read(
             dataset,
             arguments.data.max_samples,
@@ -39,7 +39,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
         );
         progress.finish();
         let report = statistics.finish();
-        if arguments.data.json {
+        if arguments.data.print.json {
             all.push(to_json(dataset, &report, rejected)?);
         } else {
             show(dataset, &report, rejected)?;
@@ -48,7 +48,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
             return Ok(super::refuse(dataset, error));
         }
     }
-    if arguments.data.json {
+    if arguments.data.print.json {
         let json = json!({"datasets": all});
         terminal::print_line(format_args!("{json:#}"))?;
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
 pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<ExitCode> {
-    let datasets = match super::datasets(&arguments.data, arguments.data.json)? {
+    let datasets = match super::datasets(&arguments.data, arguments.data.print.json)? {
         Ok(datasets) => datasets,
         Err(code) => return Ok(code),
     };
@@ -19,7 +19,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
     for dataset in &datasets {
         let spec = &dataset.planned.spec;
         let mut validation = Validation::default();
-        let progress = RowProgress::new(&spec.dataset_id, arguments.data.quiet);
+        let progress = RowProgress::new(&spec.dataset_id, arguments.data.print.quiet);
         let streamed = super::read(dataset, arguments.data.max_samples, ValidSample::from, |prepared| {
             validation.add(&prepared);
             progress.row();
@@ -33,7 +33,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
         };
         let is_valid = report.is_within(allowed) && report.rows > 0 && streamed.failure.is_none();
         are_valid &= is_valid;
-        if arguments.data.json {
+        if arguments.data.print.json {
             let mut json = to_json(dataset, &report, is_valid)?;
             json["warnings"] = streamed.missing_fields.iter().map(ToString::to_string).collect();
             all.push(json);
@@ -48,7 +48,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
             code = super::refuse(dataset, error);
         }
     }
-    if arguments.data.json {
+    if arguments.data.print.json {
         let json = json!({"valid": are_valid, "datasets": all});
         terminal::print_line(format_args!("{json:#}"))?;
     }

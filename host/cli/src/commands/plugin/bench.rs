@@ -43,11 +43,11 @@ pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
         time: Duration::from_secs_f64(seconds),
         uncounted: arguments.uncounted,
     };
-    let host = setup::plugin_host(arguments.quiet)?;
+    let host = setup::plugin_host(arguments.print.quiet)?;
     // What it would ask others is not measured, so it needs no grants.
     let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
     match measure(&host, &name, &bytes, &setup, &options) {
-        Ok(report) if arguments.json => terminal::print_line(format_args!("{:#}", to_json(&report)))?,
+        Ok(report) if arguments.print.json => terminal::print_line(format_args!("{:#}", to_json(&report)))?,
         Ok(report) => show(&report)?,
         Err(error) => return Ok(refuse_tool(&error)),
     }

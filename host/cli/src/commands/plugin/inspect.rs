@@ -27,7 +27,7 @@ pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> 
     let family = match arguments.is_static {
         true => None,
         false => {
-            let host = setup::plugin_host(arguments.quiet)?;
+            let host = setup::plugin_host(arguments.print.quiet)?;
             let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
             match AnyComponent::load(&host, &name, &bytes, &setup) {
                 Ok(family) => Some(family),
@@ -35,7 +35,7 @@ pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> 
             }
         }
     };
-    if arguments.json {
+    if arguments.print.json {
         terminal::print_line(format_args!("{:#}", to_json(&name, &summary, family.as_ref())))?;
     } else {
         let text = to_text(&name, &summary, family.as_ref());

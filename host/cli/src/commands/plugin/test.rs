@@ -25,7 +25,7 @@ pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
         Ok(bytes) => bytes,
         Err(error) => return Ok(refuse_registry(&error)),
     };
-    let host = setup::plugin_host(arguments.quiet)?;
+    let host = setup::plugin_host(arguments.print.quiet)?;
     let family = match AnyComponent::load(&host, &name, &bytes, &with) {
         Ok(family) => family,
         Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help.as_deref())),
@@ -40,7 +40,7 @@ pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
         }
     }
     let report = gage_plugin_tools::test(&family, &cases);
-    if arguments.json {
+    if arguments.print.json {
         let mut value = serde_json::to_value(&report)?;
         value["passed"] = report.is_passed().into();
         terminal::print_line(format_args!("{value:#}"))?;

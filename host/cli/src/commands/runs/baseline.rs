@@ -20,7 +20,7 @@ pub(super) fn execute(arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
 
 /// A run may be named by a folder that lies elsewhere: the choice is kept beside it.
 fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
-    let folder = setup::run_folder(run, &arguments.output_dir);
+    let folder = setup::run_folder(run, &arguments.runs.output_dir);
     let (root, name) = match (folder.parent(), folder.file_name().and_then(|name| name.to_str())) {
         (Some(root), Some(name)) if root.as_os_str().is_empty() => (Path::new("."), name),
         (Some(root), Some(name)) => (root, name),
@@ -34,7 +34,7 @@ fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
         history.choose_baseline(&run)
     });
     match chosen {
-        Ok(chosen) if arguments.json => terminal::print_line(format_args!("{:#}", json!(chosen)))?,
+        Ok(chosen) if arguments.runs.json => terminal::print_line(format_args!("{:#}", json!(chosen)))?,
         Ok(chosen) => {
             let text = format!("{} is the baseline of the suite {}", chosen.label(), chosen.suite);
             terminal::print_line(gage_core::printable_line(&text))?;
@@ -45,7 +45,7 @@ fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
 }
 
 fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
-    let removed = opened(&arguments.output_dir).and_then(|mut history| {
+    let removed = opened(&arguments.runs.output_dir).and_then(|mut history| {
         // So that a slip of the pen is said.
         let is_removed = history.remove_baseline(suite)?;
         if !is_removed {
@@ -54,7 +54,7 @@ fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<Exit
         Ok(is_removed)
     });
     match removed {
-        Ok(is_removed) if arguments.json => {
+        Ok(is_removed) if arguments.runs.json => {
             terminal::print_line(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
         }
         Ok(is_removed) => {
@@ -67,16 +67,16 @@ fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<Exit
 }
 
 fn list(arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
-    let found = history::open(&arguments.output_dir)
+    let found = history::open(&arguments.runs.output_dir)
         .and_then(|history| history.as_ref().map(History::baselines).transpose());
     let baselines = match found {
         Ok(baselines) => baselines.unwrap_or_default(),
         Err(error) => return history::refuse(error),
     };
-    if arguments.json {
+    if arguments.runs.json {
         terminal::print_line(format_args!("{:#}", json!({"baselines": baselines})))?;
     } else if baselines.is_empty() {
-        terminal::eprint_line(format_args!("no baselines in {}", arguments.output_dir.display()));
+        terminal::eprint_line(format_args!("no baselines in {}", arguments.runs.output_dir.display()));
     } else {
         let rows: Vec<[String; 4]> = baselines.iter().map(row).collect();
         terminal::print_line(terminal::columns(HEADINGS, &rows))?;

@@ -25,17 +25,18 @@ struct RunLine {
 }
 
 pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode> {
-    let listed =
-        match history::open(&arguments.output_dir).and_then(|found| found.as_ref().map(look).transpose()) {
-            Ok(listed) => listed,
-            Err(error) => return history::refuse(error),
-        };
+    let listed = match history::open(&arguments.runs.output_dir)
+        .and_then(|found| found.as_ref().map(look).transpose())
+    {
+        Ok(listed) => listed,
+        Err(error) => return history::refuse(error),
+    };
     let listed =
         listed.unwrap_or(RunLine { runs: Vec::new(), unreadable: Vec::new(), baselines: Vec::new() });
     for UnreadableRun { reason, .. } in &listed.unreadable {
         terminal::eprint_line(format_args!("warning: {}", gage_core::printable(reason)));
     }
-    if arguments.json {
+    if arguments.runs.json {
         let unreadable = listed.unreadable.iter();
         let unreadable: Vec<Value> = unreadable
             .map(|run| json!({"path": run.path.display().to_string(), "reason": run.reason}))
@@ -46,7 +47,7 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
         return Ok(ExitCode::Done);
     }
     if listed.runs.is_empty() {
-        terminal::eprint_line(format_args!("no runs in {}", arguments.output_dir.display()));
+        terminal::eprint_line(format_args!("no runs in {}", arguments.runs.output_dir.display()));
     } else {
         let rows: Vec<[String; 9]> = listed.runs.iter().map(|run| row(run, &listed)).collect();
         terminal::print_line(TABLE.draw(&rows))?;

@@ -32,10 +32,11 @@ struct TrendOutput {
 }
 
 pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode> {
-    let found = match history::open(&arguments.output_dir) {
+    let found = match history::open(&arguments.runs.output_dir) {
         Ok(Some(history)) => look(&history, arguments),
         Ok(None) => {
-            let message = format!("there is no folder {}", gage_config::shown_path(&arguments.output_dir));
+            let message =
+                format!("there is no folder {}", gage_config::shown_path(&arguments.runs.output_dir));
             return Ok(terminal::usage_error(&message, Some("name the folder of runs with --output-dir")));
         }
         Err(error) => Err(error),
@@ -51,7 +52,7 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
     for edited in &answer.edited {
         terminal::eprint_line(gage_core::printable_line(&format!("warning: {edited}")));
     }
-    if arguments.json {
+    if arguments.runs.json {
         let TrendOutput { trends, flips, baseline, edited } = answer;
         let suite = &arguments.suite;
         let answer = json!({

@@ -1,0 +1,66 @@
+//! The flags of what a command prints, shared by several commands.
+
+use super::observe::{LogArguments, ProgressArguments};
+use clap::Args;
+use std::path::PathBuf;
+
+/// The folder of all templates, if none is named.
+pub(crate) const DEFAULT_TEMPLATES: &str = "config/builtin_templates";
+
+/// The form of what is printed.
+#[derive(Args, Debug)]
+pub(crate) struct PrintArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+/// The form of a run's outcome, and what is shown while it goes on.
+#[derive(Args, Debug)]
+pub(crate) struct OutcomeArguments {
+    /// Print the summary as JSON rather than as a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressArguments,
+
+    #[command(flatten)]
+    pub(crate) logs: LogArguments,
+}
+
+/// A folder of runs, for a command that prints what is in it.
+#[derive(Args, Debug)]
+pub(crate) struct RunsFolderArguments {
+    /// Where run folders are.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Print as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The folder of all templates, for a command that writes a file.
+#[derive(Args, Debug)]
+pub(crate) struct TemplateArguments {
+    /// The folder of all templates.
+    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = DEFAULT_TEMPLATES)]
+    pub(crate) templates: PathBuf,
+
+    /// Print as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print nothing but what is wrong.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
