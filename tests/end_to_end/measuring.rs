@@ -2,7 +2,7 @@
 //! built against the contract before there was any of it.
 
 use crate::gguf_file::{Setting, of_architecture, with_keys};
-use crate::support::{Workspace, repository, rows};
+use crate::support::{Workspace, repository};
 use serde_json::{Value, json};
 
 /// The tiny model, so that the same text gives the same bytes whatever else is in flight.
