@@ -190,12 +190,12 @@ impl ReadSuite {
 }
 
 /// The lock that a run must be equal to.
-pub(crate) struct Expected<'l> {
+pub(crate) struct ExpectedLock<'l> {
     pub(crate) locked: &'l Lock,
     pub(crate) path: &'l Path,
 }
 
-impl Expected<'_> {
+impl ExpectedLock<'_> {
     /// Compares what a run is made from with the lock.
     pub(crate) fn check(
         &self,
@@ -203,7 +203,7 @@ impl Expected<'_> {
         datasets: &Datasets,
         request: &RunRequest,
     ) -> Result<(), RunnerError> {
-        let Expected { locked, path } = *self;
+        let ExpectedLock { locked, path } = *self;
         if let Err(error) = found.take_rows(locked, &RowsOf(datasets), false) {
             return Err(RunnerError::Rows(error).with_changes(changes_of_same_suite(locked, found)));
         }

@@ -39,7 +39,7 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
     let (config, scoring) = planned(request, &parent)?;
     let progress = &request.context.progress;
     progress.on_event(&RunEvent::Started);
-    let scored = Rescoring { request, parent: &parent, config: &config, scoring: &scoring }
+    let scored = RescoringRun { request, parent: &parent, config: &config, scoring: &scoring }
         .call_engine(&root, &run_id);
     progress.on_event(&RunEvent::TasksEnded);
     let ended = EndedRun {
@@ -114,16 +114,16 @@ fn planned(
 }
 
 /// Answers that are about to be scored again.
-struct Rescoring<'r> {
+struct RescoringRun<'r> {
     request: &'r RescoreRequest,
     parent: &'r RunReader,
     config: &'r PipelineConfig,
     scoring: &'r [Scoring],
 }
 
-impl Rescoring<'_> {
+impl RescoringRun<'_> {
     fn call_engine(&self, root: &Path, run_id: &str) -> Result<RunReport, RunnerError> {
-        let Rescoring { request, parent, config, scoring } = *self;
+        let RescoringRun { request, parent, config, scoring } = *self;
         let withheld = match request.suite {
             Some(_) => withheld_digests(&config.withheld),
             None => withheld_of_scoring(&parent.manifest().identity.withheld, &config.withheld),

@@ -52,7 +52,7 @@ struct SuiteRun<'r> {
 }
 
 /// A suite with its datasets and model files, before a model is loaded.
-struct Prepared {
+struct PreparedSuite {
     run_id: String,
     plan: Plan,
     registry: Registry,
@@ -102,7 +102,7 @@ impl SuiteRun<'_> {
             None => None,
         };
         if let (Some(locked), Some(found), Some(path)) = (&locked, &mut found, &request.lock) {
-            lock::Expected { locked, path }.check(found, &prepared.datasets, request)?;
+            lock::ExpectedLock { locked, path }.check(found, &prepared.datasets, request)?;
         }
         self.run_tasks(&prepared, opened, found.map(|found| found.to_yaml()), began)
     }
@@ -125,7 +125,7 @@ impl SuiteRun<'_> {
     }
 
     /// Checks the suite, and locates its datasets and model files.
-    fn prepare(&self, suite: &mut ReadSuite) -> Result<Prepared, StepError> {
+    fn prepare(&self, suite: &mut ReadSuite) -> Result<PreparedSuite, StepError> {
         let context = &self.request.context;
         let mut registry =
             context.registry(&self.request.suite.plugin_folders).map_err(StepError::of_registry)?;
@@ -146,7 +146,7 @@ impl SuiteRun<'_> {
         let Some(model_files) = fetch_models(&plan, &context.host.hub, &locating, &mut problems) else {
             return Err(StepError::Suite(RunnerError::problems(problems)));
         };
-        Ok(Prepared { run_id, plan, registry, datasets, model_files, problems })
+        Ok(PreparedSuite { run_id, plan, registry, datasets, model_files, problems })
     }
 
     /// The id of the run: the one that was given, the one to resume, or a new one.
@@ -170,7 +170,7 @@ impl SuiteRun<'_> {
     }
 
     /// Starts the observers, and loads the models.
-    fn open(&self, mut prepared: Prepared) -> Result<(Prepared, OpenedModels), StepError> {
+    fn open(&self, mut prepared: PreparedSuite) -> Result<(PreparedSuite, OpenedModels), StepError> {
         let request = self.request;
         let progress = &*request.context.progress;
         let observability = request.observe.observability(&prepared.run_id)?;
@@ -193,7 +193,7 @@ impl SuiteRun<'_> {
             model_files: std::mem::take(&mut prepared.model_files),
             ..request.context.host.open_options()
         };
-        let Prepared { plan, registry, datasets, problems, .. } = &mut prepared;
+        let PreparedSuite { plan, registry, datasets, problems, .. } = &mut prepared;
         let session = runtime.block_on(Session::open(plan, registry, &opening, problems));
         if let Some(session) = &session {
             session.check_media(plan, datasets, problems);
@@ -216,12 +216,12 @@ impl SuiteRun<'_> {
     /// Runs every task, and writes what is reported.
     fn run_tasks(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedSuite,
         opened: OpenedModels,
         lock: Option<String>,
         began: Instant,
     ) -> Result<RunOutcome, RunnerError> {
-        let Prepared { plan, .. } = prepared;
+        let PreparedSuite { plan, .. } = prepared;
         let progress = &self.request.context.progress;
         let loading = opened.loading.elapsed();
         progress.on_event(&RunEvent::Started);
@@ -245,7 +245,7 @@ impl SuiteRun<'_> {
         Ok(RunOutcome { recording_error: recorded.err(), ..outcome })
     }
 
-    fn call_engine(&self, prepared: &Prepared, opened: &OpenedModels) -> Result<RunReport, RunnerError> {
+    fn call_engine(&self, prepared: &PreparedSuite, opened: &OpenedModels) -> Result<RunReport, RunnerError> {
         let request = self.request;
         let options = RunOptions {
             concurrency: request.concurrency,

@@ -82,7 +82,7 @@ pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
     }
     let rescored = match request.files_only || !has_journal(&checked) {
         true => RescoreCheck::NotTried,
-        false => Recorded::open(request, &checked.run)?,
+        false => RecordedRun::open(request, &checked.run)?,
     };
     Ok(VerifyOutcome { checked, rescored })
 }
@@ -104,14 +104,14 @@ fn has_journal(checked: &VerifyReport) -> bool {
 }
 
 /// A run with what scores its answers.
-struct Recorded<'r> {
+struct RecordedRun<'r> {
     request: &'r VerifyRequest,
     run: &'r RunReader,
     config: PipelineConfig,
     scoring: Vec<Scoring>,
 }
 
-impl Recorded<'_> {
+impl RecordedRun<'_> {
     /// Finds the suite and the plugins of a run, and compares its figures if they are there.
     fn open(request: &VerifyRequest, run: &RunReader) -> Result<RescoreCheck, RunnerError> {
         let recorded = load_expanded(&run.manifest().identity.config, &[], run);
@@ -133,7 +133,7 @@ impl Recorded<'_> {
             let first = problems.sorted().first().map(|problem| problem.message.clone());
             return Ok(impossible(first.unwrap_or_default()));
         };
-        Recorded { request, run, config, scoring }.compare()
+        RecordedRun { request, run, config, scoring }.compare()
     }
 
     /// Scores the answers into a folder aside, and compares what comes out with what the run has written.
