@@ -1,6 +1,6 @@
 //! The cache of a run's answers, if it has one.
 
-use crate::request::HttpExchanges;
+use crate::http_exchanges::HttpExchanges;
 use crate::{HostSettings, RunnerError};
 use gage_backend::{AnswerCache, AnswerReading};
 use gage_config::CacheSpec;

@@ -18,6 +18,7 @@ mod context;
 mod describe;
 mod error;
 mod finish;
+mod http_exchanges;
 mod lock;
 mod observe;
 mod outcome;
@@ -35,13 +36,13 @@ pub use context::{Context, HostSettings, hub_token, user_cache_folder};
 pub use error::{ErrorCategory, RunnerError};
 pub use gage_engine::{CancelToken, RunUsage, StopReason, TaskReport};
 pub use gage_record::RunStatus;
+pub use http_exchanges::HttpExchanges;
 pub use lock::{LockChange, LockOutcome, default_lock_path, lock};
 pub use observe::{EventsHttp, ObserveOptions};
 pub use outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
 pub use progress::{NoProgress, RunEvent, RunProgress};
 pub use request::{
-    DEFAULT_CONCURRENCY, HttpExchanges, LockAction, LockRequest, RescoreRequest, ResumeRequest, RunRequest,
-    VerifyRequest,
+    DEFAULT_CONCURRENCY, LockAction, LockRequest, RescoreRequest, ResumeRequest, RunRequest, VerifyRequest,
 };
 pub use rescore::rescore;
 pub use run::{resume, run};

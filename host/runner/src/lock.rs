@@ -1,7 +1,8 @@
 //! The lock of a suite: made, compared, updated.
 
+use crate::http_exchanges::HttpExchanges;
 use crate::progress::FetchEvents;
-use crate::request::{HttpExchanges, LockAction, LockRequest, RunRequest};
+use crate::request::{LockAction, LockRequest, RunRequest};
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HostSettings, RunnerError, SuiteSource};
 use gage_backend::OpenOptions;

@@ -1,6 +1,7 @@
 //! The requests: what is run, resumed, scored again, verified or locked, and how.
 
 use crate::answer_cache::CacheOptions;
+use crate::http_exchanges::HttpExchanges;
 use crate::observe::ObserveOptions;
 use crate::{Context, SuiteSource};
 use gage_config::BudgetSpec;
@@ -72,18 +73,6 @@ pub struct ResumeRequest {
     pub run: RunRequest,
     /// Samples that ended in one of these ways are tried again, besides those that failed in the backend.
     pub retry: Vec<Outcome>,
-}
-
-/// What becomes of HTTP exchanges with backends.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum HttpExchanges {
-    /// They are sent and not kept.
-    #[default]
-    Live,
-    /// They are sent, and recorded in this file.
-    Record(PathBuf),
-    /// Nothing is sent; answers come from this file.
-    Replay(PathBuf),
 }
 
 /// A request to score the answers of a run again. No model is asked.

@@ -3,9 +3,10 @@
 use crate::aggregators::Aggregators;
 use crate::describe::describe;
 use crate::finish::{EndedRun, Origin};
+use crate::http_exchanges::HttpExchanges;
 use crate::output_folder::OutputFolder;
 use crate::progress::{EngineEvents, FetchEvents};
-use crate::request::{HttpExchanges, ResumeRequest, RunRequest};
+use crate::request::{ResumeRequest, RunRequest};
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, lock};
 use gage_backend::{HttpRecording, OpenOptions, RecordingError};
