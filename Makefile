@@ -11,7 +11,7 @@ help: ## Show this list
 setup: ## Install what building needs (Debian packages when root, otherwise it says which)
 	@tools/setup.sh
 
-build: setup ## Build the program into target/debug
+build: setup ## Build the programs into target/debug
 	cargo build --workspace --bins --locked
 
 run: build ## Evaluate the model that ships with the project, on the suite that ships with it
@@ -30,15 +30,15 @@ lint: setup ## Check the format, the spelling, the dependencies, and every warni
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 
 release: setup ## Build the program as it is meant to be used, into target/release
-	cargo build --release --package gage-host --locked
+	cargo build --release --package gage-host --package gage-llama --locked
 ifeq ($(shell uname -m),x86_64)
-	@# The same once more for newer processors; it runs models where the processor has these instructions.
-	GGML_AVX512=ON GGML_AVX512_VNNI=ON cargo build --release --package gage-host --locked --target-dir target/avx512
-	ln -f target/avx512/release/gage-host target/release/gage-host-avx512
+	@# The program that runs models once more for newer processors; it is used where the processor has these instructions.
+	GGML_AVX512=ON GGML_AVX512_VNNI=ON cargo build --release --package gage-llama --locked --target-dir target/avx512
+	ln -f target/avx512/release/gage-model target/release/gage-model-avx512
 endif
 
 bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
-	cargo build --release --locked --package gage-host --package gage-benchmarks
+	cargo build --release --locked --package gage-host --package gage-llama --package gage-benchmarks
 	"$${CARGO_TARGET_DIR:-target}/release/gage-benchmarks" $(if $(QUICK),--quick) $(BENCH)
 
 peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building needs beyond rustup: a C++ compiler, cmake and libclang for llama.cpp,
-# and a compiler for WebAssembly. As root on Debian it installs; otherwise it says what to
+# Installs what building needs beyond rustup: a C compiler, and a compiler for WebAssembly; for the program that
+# runs models (host/llama) also a C++ compiler, cmake and libclang. As root on Debian it installs; otherwise it says what to
 # install. Does nothing where everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."

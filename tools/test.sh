@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# Without `--workspace`: all that needs no model, and neither cmake, libclang nor a C++ compiler.
 cargo test --workspace --locked
 # Only the libraries: a component's exports have names that no other linker takes.
 cargo test --manifest-path plugins/Cargo.toml --workspace --lib --locked --target-dir target/plugins-native

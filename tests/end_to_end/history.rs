@@ -1,7 +1,7 @@
 //! The history of a folder of runs: baselines, trends, flips, and an index that is worth nothing.
 
-use crate::suites::{served, write_suite};
 use crate::support::{Workspace, rows, suite};
+use crate::words_suite::{served, write_suite};
 use serde_json::{Value, json};
 
 /// Thirty questions, and a suite whose model gives one answer to all of them.

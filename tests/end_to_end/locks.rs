@@ -1,74 +1,10 @@
 //! Locks: files that are gone, commands that can be copied, and what a RunConfig puts within longer texts.
 
-use crate::suites::{LOCK, RUN_CONFIG, freeze, served, write_suite};
-use crate::support::{CommandOutput, Workspace, repository};
+use crate::support::{CommandOutput, Workspace};
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
 use std::fs;
 
 const SUITE: &str = "config/custom/words.yaml";
-
-/// What stands in the place of a file.
-#[derive(Clone, Copy, Debug)]
-enum Instead {
-    Nothing,
-    /// Which nobody can read as a file, not even who may read all.
-    AFolder,
-}
-
-#[test]
-fn a_pinned_file_that_is_gone_or_cannot_be_read_is_named_beside_what_was_locked() {
-    let workspace = Workspace::new();
-    fs::create_dir_all(workspace.path("config")).expect("a folder");
-    let model = repository().join("config/models/gage-tiny.gguf");
-    fs::copy(model, workspace.path("config/model.gguf")).expect("a model");
-    let backend = "type: llama_cpp\n    config: {model_path: '${config_dir}/../model.gguf', slots: 1, default_params: {max_new_tokens: 2}}";
-    write_suite(&workspace, backend, "");
-    workspace.write("config/data/labels.txt", "0\n".repeat(40));
-    let labels = "    params:\n      labels_path: ${config_dir}/../data/labels.txt\n";
-    let suite = workspace.read("config/custom/words.yaml").replace("    params:\n", labels);
-    workspace.write("config/custom/words.yaml", suite);
-    freeze(&workspace);
-    for (file, field) in [
-        ("config/data/rows.jsonl", "datasets.rows.digest"),
-        ("config/data/labels.txt", "datasets.rows.labels.digest"),
-        ("config/data/tokenizer_config.json", "datasets.rows.chat_template"),
-        ("config/custom/words.wasm", "plugins.words.digest"),
-        ("config/model.gguf", "backends.model.details.file_digest"),
-        ("config/builtin_templates/words/v1.yaml", "suite.template.file_digest"),
-    ] {
-        for instead in [Instead::Nothing, Instead::AFolder] {
-            let aside = workspace.path("aside");
-            fs::rename(workspace.path(file), &aside).expect("moved");
-            if matches!(instead, Instead::AFolder) {
-                fs::create_dir(workspace.path(file)).expect("a folder");
-            }
-            for command in [
-                ["run", RUN_CONFIG, "--locked", "--run-id", "r"].as_slice(),
-                &["run", RUN_CONFIG, "--frozen", "--run-id", "r"],
-                &["lock", RUN_CONFIG, "--check"],
-            ] {
-                let ended = workspace.run(command);
-                let transcript = format!("{file}, {instead:?}, {command:?}: {}", ended.transcript());
-                assert_eq!(ended.code, Some(3), "{transcript}");
-                let row = ended.stderr.lines().find(|line| line.trim_start().starts_with(field));
-                let row = row.unwrap_or_else(|| panic!("no row of {field}: {transcript}"));
-                assert!(row.contains("sha256:"), "{transcript}");
-                let found = row.split("sha256:").nth(1).unwrap_or_default();
-                // A template is looked for among files.
-                let is_read = matches!(instead, Instead::AFolder)
-                    && !file.ends_with(".yaml")
-                    && !file.ends_with("tokenizer_config.json");
-                let expected = if is_read { "unreadable: " } else { "(nothing)" };
-                assert!(found.contains(expected), "{transcript}");
-                assert!(!workspace.path("runs/r").exists(), "{transcript}");
-            }
-            if matches!(instead, Instead::AFolder) {
-                fs::remove_dir(workspace.path(file)).expect("removed");
-            }
-            fs::rename(&aside, workspace.path(file)).expect("moved back");
-        }
-    }
-    workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(0);
-}
 
 #[test]
 fn a_component_of_a_folder_that_is_gone_or_another_is_named() {

@@ -1,4 +1,4 @@
-//! The program from the outside: real components, a real model, a real server on loopback.
+//! The program from the outside: real components and a real server on loopback. What needs a model is in `tests/models`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,9 +17,6 @@ mod embedding;
 mod exporting;
 mod fences;
 mod figures;
-#[expect(dead_code, reason = "the tests of llama.cpp use more of it")]
-#[path = "../../host/backend/tests/llama_cpp/gguf_file.rs"]
-mod gguf_file;
 mod history;
 mod http_faults;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
@@ -31,11 +28,8 @@ mod judging;
 mod killing;
 mod languages;
 mod locks;
-mod measuring;
-mod model_kinds;
-mod models;
+mod model_files;
 mod observing;
-mod perplexity;
 mod planning;
 mod plugin_commands;
 mod plugins;
@@ -44,14 +38,12 @@ mod run_folders;
 mod secret_texts;
 mod secrets;
 mod server;
-mod shipped_suites;
 mod suites;
 mod support;
 mod supporting;
 mod tasks;
-mod tiny_suite;
 mod verifying;
 #[cfg(unix)]
 mod viewing;
-mod vision;
 mod withheld;
+mod words_suite;

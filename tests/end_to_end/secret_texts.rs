@@ -2,8 +2,8 @@
 //! into what metrics are told. None of them stands in a run folder, and nothing comes out differently for that.
 
 use crate::server::{Server, completion, number_of};
-use crate::suites::write_suite;
 use crate::support::{CommandOutput, Workspace};
+use crate::words_suite::write_suite;
 use std::fs;
 use std::path::Path;
 

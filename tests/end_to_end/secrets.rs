@@ -2,8 +2,8 @@
 //! none.
 
 use crate::server::{Server, completion, number_of};
-use crate::suites::{RUN_CONFIG, write_suite};
 use crate::support::{CommandOutput, Workspace};
+use crate::words_suite::{RUN_CONFIG, write_suite};
 use base64::Engine as _;
 use serde_json::json;
 use std::fs;

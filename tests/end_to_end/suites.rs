@@ -1,53 +1,12 @@
 //! Suites that are frozen: distill, init, lock, run --locked, verify; and what is refused.
 
-use crate::server::{Server, completion, number_of};
+use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace, repository, rows};
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
 use serde_json::Value;
 use std::path::Path;
 
 const SECRET: &str = "sk-live-0123456789abcdef";
-
-/// A suite below `config/custom` whose prompts, data, chat template, plugin and model are all files or texts of its own.
-pub(crate) fn write_suite(workspace: &Workspace, backend: &str, key: &str) {
-    workspace.write("config/data/rows.jsonl", rows(40));
-    workspace
-        .write("config/data/tokenizer_config.json", r#"{"chat_template": "{{ messages[0]['content'] }}"}"#);
-    workspace.write("config/custom/words.wasm", gage_test_guests::BARE_WORD_RECALL);
-    workspace.write(
-        "config/custom/words.yaml",
-        format!(
-            "api_version: gage/v1alpha1
-kind: PipelineConfig
-metadata: {{name: words}}
-plugins:
-  - {{id: words, source: '${{config_dir}}/words.wasm'}}
-datasets:
-  - dataset_id: rows
-    loader: jsonl
-    params:
-      path: ${{config_dir}}/../data/rows.jsonl
-      tokenizer_config: ${{config_dir}}/../data/tokenizer_config.json
-backends:
-  - backend_id: model
-    {backend}{key}
-role_adapters:
-  - {{adapter_id: dut, role_type: dut_model, backend_id: model, prompt_id: ask}}
-prompts:
-  - {{prompt_id: ask, template: '{{{{ sample.messages[0].content[0].text }}}}'}}
-metrics: [exact_match, words]
-custom:
-  score_outcomes: [truncated, empty_output]
-  steps: [{{step: inference}}, {{step: auto_eval}}]
-tasks:
-  - {{task_id: rows, dataset_id: rows, max_samples: 20}}
-"
-        ),
-    );
-}
-
-pub(crate) fn served() -> Server {
-    Server::start(|request| completion(&format!("answer {}", number_of(request))))
-}
 
 /// The backend of a server, with the key as the test has it.
 fn with_key(server: &Server, key: &str) -> String {
@@ -56,16 +15,6 @@ fn with_key(server: &Server, key: &str) -> String {
         server.server.uri()
     )
 }
-
-pub(crate) fn freeze(workspace: &Workspace) {
-    workspace.run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
-    workspace.run(&["init", "words"]).expect_code(0);
-    workspace.run(&["lock", RUN_CONFIG]).expect_code(0);
-}
-
-pub(crate) const RUN_CONFIG: &str = "config/run_configs/words_run_1.yaml";
-const TEMPLATE: &str = "config/builtin_templates/words/v1.yaml";
-pub(crate) const LOCK: &str = "config/run_configs/words_run_1.gage.lock";
 
 /// All files below a folder, as one text.
 fn all_text(folder: &Path) -> String {
@@ -160,100 +109,6 @@ fn no_secret_is_written_whichever_way_it_came() {
             assert!(!all_text(&workspace.path(folder)).contains("0123456789abcdef"), "{case}: {folder}");
         }
         assert!(!workspace.read("config/custom/words_from_v1_1.yaml").contains("0123456789abcdef"), "{case}");
-    }
-}
-
-/// Changes one byte of a file.
-fn flip(workspace: &Workspace, file: &str, place: impl Fn(&[u8]) -> usize) {
-    let mut bytes = std::fs::read(workspace.path(file)).expect("a file");
-    let place = place(&bytes);
-    bytes[place] ^= 1;
-    std::fs::write(workspace.path(file), bytes).expect("written");
-}
-
-/// The place of a text in a file.
-fn place_of(text: &'static str) -> impl Fn(&[u8]) -> usize {
-    move |bytes| bytes.windows(text.len()).position(|window| window == text.as_bytes()).expect("the text")
-}
-
-#[test]
-fn one_byte_that_changed_is_refused_and_named() {
-    let model = repository().join("config/models/gage-tiny.gguf");
-    type Case = (&'static str, &'static str, fn(&[u8]) -> usize, i32, &'static str);
-    let cases: [Case; 11] = [
-        (
-            "a dataset",
-            "config/data/rows.jsonl",
-            |bytes| place_of("question 7")(bytes) + 9,
-            3,
-            "datasets.rows.digest",
-        ),
-        (
-            "a row that no run reads",
-            "config/data/rows.jsonl",
-            |bytes| bytes.len() - 4,
-            3,
-            "datasets.rows.digest",
-        ),
-        // In what the component says of itself, so that it still loads.
-        (
-            "a plugin",
-            "config/custom/words.wasm",
-            |bytes| place_of("Share of the")(bytes) + 3,
-            3,
-            "plugins.words.digest",
-        ),
-        (
-            "a chat template",
-            "config/data/tokenizer_config.json",
-            |bytes| place_of("content")(bytes),
-            3,
-            "chat_template",
-        ),
-        ("a model", "config/model.gguf", |bytes| bytes.len() - 1000, 3, "backends.model.details.file_digest"),
-        (
-            "a model that is none any more",
-            "config/model.gguf",
-            |_| 0,
-            3,
-            "backends.model.details.file_digest",
-        ),
-        ("a plugin that is none any more", "config/custom/words.wasm", |_| 0, 3, "plugins.words.digest"),
-        (
-            "what a template says of itself",
-            TEMPLATE,
-            |bytes| place_of("source_tasks")(bytes) + 3,
-            3,
-            "suite.template.file_digest",
-        ),
-        (
-            "a prompt of the template",
-            TEMPLATE,
-            |bytes| place_of("sample.messages")(bytes) + 1,
-            3,
-            "suite.template.file_digest",
-        ),
-        (
-            "a setting of the RunConfig",
-            RUN_CONFIG,
-            |bytes| place_of("max_samples: 20")(bytes) + 14,
-            3,
-            "settings.tasks.rows.max_samples",
-        ),
-        ("the lock itself", LOCK, |bytes| place_of("rows: 40")(bytes) + 7, 2, "digest does not fit"),
-    ];
-    for (case, file, place, code, expected) in cases {
-        let workspace = Workspace::new();
-        std::fs::create_dir_all(workspace.path("config")).expect("a folder");
-        std::fs::copy(&model, workspace.path("config/model.gguf")).expect("a model");
-        let backend = "type: llama_cpp\n    config: {model_path: '${config_dir}/../model.gguf', slots: 1, default_params: {max_new_tokens: 2}}";
-        write_suite(&workspace, backend, "");
-        freeze(&workspace);
-        flip(&workspace, file, place);
-        let ended = workspace.run(&["run", RUN_CONFIG, "--locked", "--run-id", "r"]);
-        assert_eq!(ended.code, Some(code), "{case}: {}", ended.transcript());
-        assert!(ended.stderr.contains(expected), "{case}: {}", ended.transcript());
-        assert!(!workspace.path("runs/r").exists(), "{case}: a run folder was made");
     }
 }
 

@@ -9,6 +9,15 @@ pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
+/// A program of this project. Cargo names those of the package whose tests these are; the others lie beside them.
+pub(crate) fn program_file(name: &str) -> PathBuf {
+    let own = option_env!("CARGO_BIN_EXE_gage-host").or(option_env!("CARGO_BIN_EXE_gage-model"));
+    let file =
+        Path::new(own.expect("a program")).with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(file.is_file(), "{} is not there: `cargo test --workspace` builds it", file.display());
+    file
+}
+
 /// A folder for the files of one test, gone at its end.
 pub(crate) struct Workspace {
     folder: tempfile::TempDir,
@@ -46,7 +55,7 @@ impl Workspace {
     /// The program, to be run in this folder. It sees no variable of the machine but PATH, and
     /// shares the compiled components with the other tests.
     pub(crate) fn program(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gage-host"));
+        let mut command = Command::new(program_file("gage-host"));
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
         command
             .current_dir(self.folder.path())

@@ -1,8 +1,8 @@
 //! `gage-host verify`: every file of a run folder is what the run has written, and there is no other.
 
 use crate::server::{Server, completion};
-use crate::suites::{served, write_suite};
 use crate::support::{Workspace, rows, suite};
+use crate::words_suite::{served, write_suite};
 use serde_json::{Value, json};
 
 fn finished() -> (Server, Workspace) {

@@ -2,8 +2,8 @@
 //! lock, a resume or a check unseen.
 
 use crate::server::Server;
-use crate::suites::{LOCK, RUN_CONFIG, freeze, served, write_suite};
 use crate::support::{CommandOutput, Workspace};
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
 
 fn run_with(workspace: &Workspace, variables: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
     let mut program = workspace.program();

@@ -8,7 +8,8 @@ use crate::api::{
 };
 use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
 use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
-use crate::open::{OpenError, OpenOptions};
+use crate::open_error::OpenError;
+use crate::open_options::OpenOptions;
 use async_trait::async_trait;
 use gage_config::HttpBackendConfig;
 use gage_core::{ModelOutput, Object};

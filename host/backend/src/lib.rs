@@ -1,8 +1,8 @@
-//! Where answers come from: an HTTP server, llama.cpp in the process, or a component.
+//! Where answers come from: an HTTP server, llama.cpp in a process of its own, or a component.
 //!
 //! Every backend is a [`Backend`]: it takes one request at a time, many at once, and batches
 //! within itself as it likes. Imports `gage-core`, `gage-config` and, for components,
-//! `gage-plugin`; knows nothing of samples, roles or runs.
+//! `gage-plugin`; links no llama.cpp, and knows nothing of samples, roles or runs.
 
 mod anthropic_http;
 mod api;
@@ -15,6 +15,8 @@ mod guest;
 mod http;
 mod llama_cpp;
 mod open;
+mod open_error;
+mod open_options;
 mod openai_http;
 mod role_models;
 mod text_generation;
@@ -26,10 +28,11 @@ pub use api::{
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use cancellation::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};
+pub use gage_model_protocol::{BenchFigure, BenchOptions, BenchReport, gguf, memory_estimate};
 pub use guest::output_to_guest;
 pub use http::{HttpHosts, HttpRecording, RecordingError};
-pub use llama_cpp::{
-    ModelProgram, Vocabulary, bench, gguf, memory_estimate, serve_model, thread_environment,
-};
-pub use open::{OpenError, OpenOptions, check_http_files, media_support, open};
+pub use llama_cpp::{ModelProgram, Vocabulary, bench};
+pub use open::{check_http_files, media_support, open};
+pub use open_error::OpenError;
+pub use open_options::OpenOptions;
 pub use role_models::{RoleModel, RoleModels};

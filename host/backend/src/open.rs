@@ -2,50 +2,25 @@
 
 use crate::anthropic_http::AnthropicHttp;
 use crate::api::{Backend, MediaSupport};
-use crate::cache::{AnswerCache, CacheKeys, CachingBackend};
+use crate::cache::{CacheKeys, CachingBackend};
 use crate::custom_script::CustomScript;
 use crate::gemini_http::GeminiHttp;
-use crate::http::{HttpHosts, HttpRecording, certificates_of};
-use crate::llama_cpp::{
-    self, LlamaCppOptions, ModelOptions, ModelProgram, cache_name, flash_number, split_name,
-};
+use crate::http::certificates_of;
+use crate::llama_cpp::{self, LlamaCppOptions};
+use crate::open_error::OpenError;
+use crate::open_options::OpenOptions;
 use crate::openai_http::OpenAiHttp;
 use crate::text_generation::TextGeneration;
 use gage_config::{
-    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpKind, HttpProtocol, Kernels, LlamaCppConfig,
-    Node, OnLongPrompt, OutputConstraint, Span,
+    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpKind, HttpProtocol, LlamaCppConfig, Node,
+    OnLongPrompt,
 };
 use gage_core::FieldError;
+use gage_model_protocol::ModelOptions;
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// A backend that cannot be opened, with the place in the configuration that is to blame.
-#[derive(Clone, Debug)]
-pub struct OpenError {
-    /// Where.
-    pub span: Span,
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub help: Option<String>,
-}
-
-/// What the backends of a process have in common.
-#[derive(Clone, Default)]
-pub struct OpenOptions {
-    /// The hosts that they ask, so that those which ask the same one keep to one limit.
-    pub hosts: HttpHosts,
-    /// Where their HTTP exchanges are recorded, or played back from.
-    pub tape: Option<Arc<HttpRecording>>,
-    /// Where their answers are kept.
-    pub answers: Option<Arc<AnswerCache>>,
-    /// Where the model files lie that were fetched from a hub, by how the suite names them.
-    pub model_files: BTreeMap<PathBuf, PathBuf>,
-    /// How the program calls itself to run a model; where nothing is given, models run on threads.
-    pub model_program: Option<ModelProgram>,
-}
 
 /// What is wrong with the files that a backend over HTTP is configured with, its certificates.
 ///
@@ -103,11 +78,8 @@ async fn open_kind(
             Ok((backend, None))
         }
         BackendKind::LlamaCpp(config) => {
-            let program = options.model_program.clone().map(|program| match config.kernels {
-                Kernels::Auto => program.best_build(),
-                Kernels::Baseline => program,
-            });
-            let backend = llama_cpp::open(llama_options(config, &options.model_files), program).await;
+            let model = llama_options(config, &options.model_files);
+            let backend = llama_cpp::open(model, &options.model_program, config.kernels).await;
             Ok((backend.map_err(|error| fail(config.model_path_span, error.to_string()))?, None))
         }
         BackendKind::CustomScript(config) => {
@@ -154,7 +126,6 @@ fn open_http(
 /// The options of a model, as its configuration asks for them.
 fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) -> LlamaCppOptions {
     let local = |name: &PathBuf| files.get(name).unwrap_or(name).clone();
-    let constraint: Option<OutputConstraint> = config.constraint.clone();
     LlamaCppOptions {
         model: ModelOptions {
             context_length: config.context_length,
@@ -164,10 +135,10 @@ fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) ->
             gpu_layers: config.gpu_layers,
             main_gpu: config.main_gpu,
             devices: config.devices.clone(),
-            split_mode: split_name(config.split_mode),
-            flash_attention: flash_number(config.flash_attention),
-            cache_type_k: cache_name(config.cache_type_k),
-            cache_type_v: cache_name(config.cache_type_v),
+            split_mode: config.split_mode,
+            flash_attention: config.flash_attention,
+            cache_type_k: config.cache_type_k,
+            cache_type_v: config.cache_type_v,
             deterministic: config.deterministic,
             truncates_prompts: config.on_long_prompt == OnLongPrompt::TruncateLeft,
             lora: config.lora.as_ref().map(|lora| (lora.path.clone(), lora.scale as f32)),
@@ -175,9 +146,8 @@ fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) ->
             image_max_tokens: config.image_max_tokens,
             ..ModelOptions::new(local(&config.model_path))
         },
-        isolation: config.isolation,
         chat_template: config.chat_template.clone(),
-        constraint,
+        constraint: config.constraint.clone(),
         logprobs: config.logprobs,
         default_params: config.default_params.clone(),
     }

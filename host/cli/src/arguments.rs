@@ -24,7 +24,6 @@ pub(crate) use export::{ExportArguments, Format, RelationshipName};
 use gage_core::Outcome;
 pub(crate) use model::{
     ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
-    ServeModelArguments,
 };
 pub(crate) use observe::{LogArguments, ObserveArguments, ProgressArguments};
 pub(crate) use plan::PlanArguments;
@@ -49,9 +48,6 @@ pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
 
 /// The argument by which this program is called to compile a component, as a child of itself.
 pub(crate) const COMPILE: &str = "compile-component";
-
-/// The argument by which this program is called to run a model, as a child of itself.
-pub(crate) const SERVE_MODEL: &str = "serve-model";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -126,9 +122,6 @@ pub(crate) enum Command {
     /// Compile the component on the standard input; what the program calls itself for.
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArguments),
-    /// Run a model for another process of this program; what the program calls itself for.
-    #[command(name = SERVE_MODEL, hide = true)]
-    ServeModel(ServeModelArguments),
 }
 
 /// Which configuration, and what to change in it.

@@ -5,7 +5,6 @@ mod arguments;
 mod commands;
 mod environment;
 mod exit_code;
-mod omp_wait_policy;
 mod terminal;
 
 use arguments::{Arguments, Command};
@@ -40,7 +39,6 @@ fn main() -> std::process::ExitCode {
         Command::Runs(runs) => commands::runs::execute(&runs),
         Command::Compile(compile) => commands::plugin::compile(&compile),
         Command::Model(model) => commands::model::execute(&model),
-        Command::ServeModel(serve) => commands::model::serve(&serve),
     };
     match result {
         Ok(code) => code.into(),

@@ -27,7 +27,7 @@ pub use elements::backend::http::{
     HttpProtocol, HttpRetry, KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, TokenLimitName,
 };
 pub use elements::backend::llama_cpp::{
-    CacheType, ChatTemplate, FlashAttention, Isolation, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
+    CacheType, ChatTemplate, FlashAttention, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
     OutputConstraint, SplitMode,
 };
 pub use elements::backend::{BackendKind, BackendSpec};

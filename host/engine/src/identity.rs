@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 pub const SCORING_VERSION: u32 = 2;
 
 /// What a backend reports that changes no number.
-const FACTS: [&str; 3] = ["isolation", "slots", "threads"];
+const FACTS: [&str; 2] = ["slots", "threads"];
 
 /// The key of the devices and the build that a model is computed with: `CPU (its name); built for AVX2, …`.
 const KERNELS: &str = "kernels";

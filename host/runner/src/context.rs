@@ -20,8 +20,8 @@ pub struct HostSettings {
     pub cache_folder: Option<PathBuf>,
     /// Where components are compiled. Default: in this process.
     pub compiler: ComponentCompiler,
-    /// The program that serves a model of llama.cpp. Default: none.
-    pub model_program: Option<ModelProgram>,
+    /// The program that runs models with llama.cpp. Default: the `gage-model` beside this program, or on `PATH`.
+    pub model_program: ModelProgram,
     /// The hub that model files are fetched from. Default: what `HF_ENDPOINT` and `HF_TOKEN` say.
     pub hub: ModelHub,
 }
@@ -32,7 +32,7 @@ impl Default for HostSettings {
             components: gage_plugin_bundle::COMPONENTS,
             cache_folder: user_cache_folder(),
             compiler: ComponentCompiler::InProcess,
-            model_program: None,
+            model_program: ModelProgram::default(),
             hub: ModelHub {
                 endpoint: variable("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned()),
                 token: hub_token(),

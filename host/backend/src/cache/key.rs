@@ -7,7 +7,6 @@ use crate::api::{
     BackendInfo, Continuation, DrawIndex, EmbedRequest, GenerateRequest, LoglikelihoodRequest, RollingRequest,
 };
 use crate::conversation::public_headers;
-use crate::llama_cpp::{flash_number, split_name};
 use gage_config::{
     BackendKind, BackendSpec, CustomScriptConfig, Grants, HttpBackendConfig, HttpGrant, HttpProtocol,
     LikelihoodSource, LlamaCppConfig, Node, OnLongPrompt, OpenAiOptions, OutputConstraint, TokenLimitName,
@@ -183,7 +182,6 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         chat_template_span: _,
         image_max_tokens: _,
         chat_template: _,
-        isolation: _,
         kernels: _,
         default_params: _,
         main_gpu,
@@ -196,13 +194,12 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
     } = config;
     let mut details = info.details.clone();
     details.shift_remove("threads");
-    details.shift_remove("isolation");
     json!({
         "details": details,
         "main_gpu": main_gpu,
         "devices": devices,
-        "split_mode": split_name(*split_mode),
-        "flash_attention": flash_number(*flash_attention),
+        "split_mode": split_mode,
+        "flash_attention": flash_attention,
         "truncates_prompts": *on_long_prompt == OnLongPrompt::TruncateLeft,
         "constraint": constraint.as_ref().map(|constraint| match constraint {
             OutputConstraint::Grammar(text) => json!({"grammar": text}),
@@ -210,7 +207,6 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
             OutputConstraint::Choices(choices) => json!({"choices": choices}),
         }),
         "logprobs": logprobs,
-        "build": [cfg!(feature = "cuda"), cfg!(feature = "vulkan"), cfg!(feature = "metal")],
         "arch": std::env::consts::ARCH,
     })
 }

@@ -5,7 +5,7 @@ use super::host_limiter::{HostLimiter, HttpHosts};
 use super::recording::HttpRecording;
 use super::statistics::Counters;
 use crate::api::BackendErrorKind;
-use crate::open::OpenError;
+use crate::open_error::OpenError;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
 use gage_secrets::{SecretString, redact, redact_value_and_numbers, register_secret};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};

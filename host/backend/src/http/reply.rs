@@ -1,7 +1,7 @@
 //! Takes an answer in, whole or in events, within bounds.
 
 use super::failure::{HttpFailure, shown};
-use super::sse::EventStream;
+use super::sse::{BYTE_ORDER_MARK, EventStream};
 use crate::api::BackendErrorKind;
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
@@ -9,9 +9,6 @@ use std::time::{Duration, Instant};
 
 /// A reply may not be nested deeper than this.
 const MAX_JSON_DEPTH: usize = 64;
-
-/// Some servers begin their text with it.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads the answer to one attempt.
 pub(crate) trait ReplyReader: Send {

@@ -1,6 +1,10 @@
 //! Server-sent events, put together from pieces that end anywhere.
+//!
+//! `eventsource-stream`, the crate for this, holds whatever a server sends until a line ends, and so bounds no event; it
+//! also drops a last event without an empty line after it, which some servers send.
 
-use super::reply::BYTE_ORDER_MARK;
+/// Some servers begin their text with it.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event's data may not be longer than this.
 const MAX_EVENT_BYTES: usize = 8 << 20;

@@ -1,18 +1,13 @@
 //! The backend as the rest of the program sees it.
 
 use super::details::details_of;
-use super::gguf::{Gguf, Purpose};
 use super::image_placement::{images_of, rendered_with, with_marked_images};
 use super::json_schema_support::check_schema;
-use super::load_options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions};
-use super::model::ModelFacts;
-use super::model_client::ModelClient;
-use super::process::{self, ModelProgram};
-use super::protocol::{Answer, Completion, Constraint, GenerateTask, Job, JobResult, ScoredText, Task};
-use super::runtime::internal;
+use super::model_client::{ModelClient, internal};
+use super::model_program::ModelProgram;
+use super::open_error::{LlamaCppOpenError, LlamaCppOptions};
+use super::process;
 use super::special_token_escaping::{SpecialTokens, texts_of, unused_mark};
-use super::thread;
-use super::tokenizer::Prompt;
 use super::warnings::warn_of_less;
 use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
@@ -20,10 +15,14 @@ use crate::api::{
     RequestTiming, RollingOutput, RollingRequest,
 };
 use async_trait::async_trait;
-use gage_config::OutputConstraint;
+use gage_config::{ChatTemplate as ChatTemplateChoice, Kernels, OutputConstraint};
 use gage_core::{Digest, Message, ModelOutput, Object, SamplingParams, Usage};
+use gage_model_protocol::gguf::{Gguf, GgufError, Purpose};
+use gage_model_protocol::{
+    Answer, Completion, Constraint, GenerateTask, GrammarSource, Job, JobResult, LoadedModel, ModelFacts,
+    ModelOptions, Prompt, ScoredText, Task,
+};
 use gage_template::ChatTemplate;
-use llama_cpp_2::json_schema_to_grammar;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::Path;
@@ -43,35 +42,34 @@ struct LlamaCppBackend {
     logprobs: Option<u32>,
     /// What the model is made for.
     purpose: Purpose,
-    /// Whether a crash can be survived.
-    is_apart: bool,
     link: Arc<ModelClient>,
 }
 
-/// Loads a model, in a process or on a thread of its own, and computes the digest of its file meanwhile. The
-/// model is freed when the backend is dropped.
+/// Loads a model, in a process of its own, and computes the digest of its file meanwhile. The model is freed when the
+/// backend is dropped.
 ///
 /// # Errors
 /// When the file is not a model that llama.cpp can load, an option is out of bounds, or the chat
 /// template cannot be compiled.
 pub async fn open(
     options: LlamaCppOptions,
-    program: Option<ModelProgram>,
+    program: &ModelProgram,
+    kernels: Kernels,
 ) -> Result<Arc<dyn Backend>, LlamaCppOpenError> {
     let mut model = options.model.clone();
     let path = model.model_path.clone();
     let gguf = blocking(move || Ok(Gguf::read(&path)?)).await?;
-    let constraint = options.constraint.clone().map(constraint_of).transpose()?;
-    if let Some(Constraint::Grammar(text)) = &constraint {
-        model.grammar = Some(text.clone());
-    }
-
-    let program = program.filter(|_| options.isolation == Isolation::Process);
-    let is_apart = program.is_some();
-    let (link, opened) = match program {
-        Some(program) => process::start(model.clone(), program)?,
-        None => thread::start(model.clone())?,
+    let choices = match options.constraint.clone().map(constraint_of).transpose()? {
+        None => None,
+        Some(ConstraintSource::Choices(texts)) => Some(texts),
+        Some(ConstraintSource::Grammar(grammar)) => {
+            model.grammar = Some(grammar);
+            None
+        }
     };
+
+    let program = program.find(kernels).map_err(LlamaCppOpenError::Program)?;
+    let (link, opened) = process::start(model.clone(), program)?;
     let (opened, digest) = tokio::join!(opened, pinned(&link, &model.model_path));
     let loaded = opened
         .map_err(|_| LlamaCppOpenError::Ended("it ended while it loaded the model".to_owned()))?
@@ -79,7 +77,7 @@ pub async fn open(
 
     warn_of_less(&model, &loaded);
     let (template, template_source) = template_of(&options.chat_template, &loaded.facts)?;
-    let mut details = details_of(&loaded, &model, is_apart);
+    let mut details = details_of(&loaded, &model);
     details.insert("file_bytes".to_owned(), gguf.file_bytes.into());
     details.insert("file_digest".to_owned(), digest?.to_string().into());
     if let Some((path, _)) = &model.lora {
@@ -94,31 +92,35 @@ pub async fn open(
         let digest = pinned(&link, path).await?;
         details.insert("mmproj_digest".to_owned(), digest.to_string().into());
     }
-    let (predicts, purpose) = (gguf.predicts(), gguf.purpose());
-    let file_name = model.model_path.file_name().unwrap_or(model.model_path.as_os_str());
+    let grammar = loaded.grammar.clone().map(Constraint::Grammar);
     Ok(Arc::new(LlamaCppBackend {
-        info: BackendInfo {
-            kind: "llama_cpp",
-            model: file_name.to_string_lossy().into_owned(),
-            capabilities: Capabilities {
-                generate: predicts,
-                loglikelihood: predicts,
-                rolling_loglikelihood: predicts,
-                embeddings: purpose.makes_vectors(),
-                media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
-            },
-            max_concurrency: loaded.settings.concurrency(),
-            details,
-        },
+        info: info_of(&model, &gguf, &loaded, details),
         template,
+        constraint: grammar.or_else(|| choices.map(Constraint::Choices)),
         special_tokens: SpecialTokens::new(loaded.facts.special_tokens),
         default_params: options.default_params,
-        constraint,
         logprobs: options.logprobs,
-        purpose,
-        is_apart,
+        purpose: gguf.purpose(),
         link,
     }))
+}
+
+fn info_of(model: &ModelOptions, gguf: &Gguf, loaded: &LoadedModel, details: Object) -> BackendInfo {
+    let predicts = gguf.predicts();
+    let file_name = model.model_path.file_name().unwrap_or(model.model_path.as_os_str());
+    BackendInfo {
+        kind: "llama_cpp",
+        model: file_name.to_string_lossy().into_owned(),
+        capabilities: Capabilities {
+            generate: predicts,
+            loglikelihood: predicts,
+            rolling_loglikelihood: predicts,
+            embeddings: gguf.purpose().makes_vectors(),
+            media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
+        },
+        max_concurrency: loaded.settings.concurrency(),
+        details,
+    }
 }
 
 /// Runs what blocks away from the threads that drive tasks.
@@ -131,26 +133,23 @@ async fn blocking<T: Send + 'static>(
 /// The digest of a file that the model is loaded from, to which the file is pinned.
 async fn pinned(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, LlamaCppOpenError> {
     let (link, path) = (Arc::clone(link), path.to_owned());
-    blocking(move || {
-        link.files.pin(&path).map_err(|reason| super::gguf::GgufError::Read { path, reason }.into())
-    })
-    .await
+    blocking(move || link.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.into())).await
 }
 
-fn constraint_of(constraint: OutputConstraint) -> Result<Constraint, LlamaCppOpenError> {
+/// A constraint as it is configured: choices as they are, or what a grammar is made from when the model is loaded.
+enum ConstraintSource {
+    Grammar(GrammarSource),
+    Choices(Vec<String>),
+}
+
+fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, LlamaCppOpenError> {
     Ok(match constraint {
-        OutputConstraint::Grammar(text) => Constraint::Grammar(text),
-        OutputConstraint::Choices(texts) => Constraint::Choices(texts),
+        OutputConstraint::Grammar(text) => ConstraintSource::Grammar(GrammarSource::Gbnf(text)),
+        OutputConstraint::Choices(texts) => ConstraintSource::Choices(texts),
         OutputConstraint::JsonSchema(schema) => {
             check_schema(&schema)
                 .map_err(|why| LlamaCppOpenError::Setting(format!("`json_schema`: {why}")))?;
-            let grammar = json_schema_to_grammar(&schema.to_string()).map_err(|error| {
-                LlamaCppOpenError::Setting(format!(
-                    "`json_schema` cannot be turned into a grammar: {error}; llama.cpp knows types, properties, enum, \
-                     const, items, anyOf, oneOf, allOf, pattern and $ref within the schema"
-                ))
-            })?;
-            Constraint::Grammar(grammar)
+            ConstraintSource::Grammar(GrammarSource::JsonSchema(schema.to_string()))
         }
     })
 }
@@ -216,20 +215,10 @@ impl LlamaCppBackend {
         if let Some(text) = rendered {
             // Whatever special tokens it spells are meant, as far as anybody can tell.
             let prompt = Prompt { text, has_special_tokens: true, ..Prompt::default() };
-            return Ok((
-                prompt,
-                continuations.iter().map(|one| scored_text(one, one.text.clone())).collect(),
-            ));
+            let texts = continuations.iter().map(|one| scored_text(one, one.text.clone()));
+            return Ok((prompt, texts.collect()));
         }
-        let takes = self.info.capabilities.media;
-        if let Some(kind) = takes.refuses(messages) {
-            let message = format!(
-                "request '{id}': the model takes {}, and a message holds media ({})",
-                takes.described(),
-                kind.type_name()
-            );
-            return Err(BackendError::new(BackendErrorKind::Unsupported, message));
-        }
+        self.check_media(id, messages)?;
         let rejected = |reason: String| {
             BackendError::new(BackendErrorKind::Rejected, format!("request '{id}': {reason}"))
         };
@@ -244,18 +233,7 @@ impl LlamaCppBackend {
             Cow::Owned(with_marked_images(messages, unused))
         };
         let messages = shown.as_ref();
-        let texts =
-            texts_of(messages).chain(continuations.iter().map(|continuation| continuation.text.as_str()));
-        let is_templated = !self.template.is_none();
-        let mut mark = None;
-        if is_templated && texts.clone().any(|text| self.special_tokens.occur_in(text)) {
-            tracing::warn!(
-                request = id,
-                "a message spells a special token of the model; it is read as plain text"
-            );
-            let unused = unused_mark(texts).ok_or_else(|| rejected(NO_MARK.to_owned()))?;
-            mark = Some(unused);
-        }
+        let mark = self.special_token_mark(id, messages, continuations).map_err(rejected)?;
         let marked = match mark {
             None => Cow::Borrowed(messages),
             Some(mark) => Cow::Owned(self.special_tokens.marked_messages(messages, mark)),
@@ -269,8 +247,44 @@ impl LlamaCppBackend {
             };
             scored_text(continuation, text)
         });
-        let prompt = Prompt { text, has_special_tokens: is_templated, mark, image_mark, images };
+        let has_special_tokens = !self.template.is_none();
+        let prompt = Prompt { text, has_special_tokens, mark, image_mark, images };
         Ok((prompt, continuations.collect()))
+    }
+
+    fn check_media(&self, id: &str, messages: &[Message]) -> Result<(), BackendError> {
+        let takes = self.info.capabilities.media;
+        match takes.refuses(messages) {
+            None => Ok(()),
+            Some(kind) => {
+                let message = format!(
+                    "request '{id}': the model takes {}, and a message holds media ({})",
+                    takes.described(),
+                    kind.type_name()
+                );
+                Err(BackendError::new(BackendErrorKind::Unsupported, message))
+            }
+        }
+    }
+
+    /// The mark that keeps texts from being read as special tokens; none where no text spells one.
+    fn special_token_mark(
+        &self,
+        id: &str,
+        messages: &[Message],
+        continuations: &[Continuation],
+    ) -> Result<Option<char>, String> {
+        let texts =
+            texts_of(messages).chain(continuations.iter().map(|continuation| continuation.text.as_str()));
+        let is_templated = !self.template.is_none();
+        if !is_templated || !texts.clone().any(|text| self.special_tokens.occur_in(text)) {
+            return Ok(None);
+        }
+        tracing::warn!(
+            request = id,
+            "a message spells a special token of the model; it is read as plain text"
+        );
+        unused_mark(texts).map(Some).ok_or_else(|| NO_MARK.to_owned())
     }
 
     /// Hands a request to the model and waits for the answer. Whoever asks, llama.cpp would give numbers for what the model
@@ -289,7 +303,7 @@ impl LlamaCppBackend {
                 format!("request '{name}': `{asked}` cannot be asked of {}: it {limits}", self.info.model);
             return Err(BackendError::new(BackendErrorKind::Unsupported, message));
         }
-        self.link.ask(Job { name, task }, self.is_apart).await
+        self.link.ask(Job { name, task }).await
     }
 }
 
@@ -371,10 +385,8 @@ impl Backend for LlamaCppBackend {
             Value::Object(counts) => counts,
             _ => Object::new(),
         };
-        if self.is_apart {
-            statistics.insert("crashes".to_owned(), state.crashes.into());
-            statistics.insert("process_id".to_owned(), state.process_id.into());
-        }
+        statistics.insert("crashes".to_owned(), state.crashes.into());
+        statistics.insert("process_id".to_owned(), state.process_id.into());
         statistics
     }
 }

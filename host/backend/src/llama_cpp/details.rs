@@ -1,16 +1,12 @@
-//! What the record of a run says of a model.
+//! Details of a model for the record of a run.
 
-use super::load_options::ModelOptions;
-use super::model::{BINDINGS_VERSION, SOURCES_VERSION};
-use super::protocol::LoadedModel;
-use super::sampling::DEFAULT_SEED;
-use super::scheduler::DEFAULT_MAX_NEW_TOKENS;
 use gage_core::Object;
+use gage_model_protocol::{DEFAULT_MAX_NEW_TOKENS, DEFAULT_SEED, LoadedModel, ModelOptions};
 use serde_json::{Value, json};
 
 /// What a model is and how it is run; what is not known is left out.
-pub fn details_of(loaded: &LoadedModel, options: &ModelOptions, is_apart: bool) -> Object {
-    let LoadedModel { facts, settings, kernels, projector } = loaded;
+pub fn details_of(loaded: &LoadedModel, options: &ModelOptions) -> Object {
+    let LoadedModel { facts, settings, kernels, projector, grammar: _, build } = loaded;
     let details = json!({
         "architecture": facts.architecture,
         "name": facts.name,
@@ -21,7 +17,6 @@ pub fn details_of(loaded: &LoadedModel, options: &ModelOptions, is_apart: bool) 
         "training_context_length": facts.training_context,
         "context_length": settings.context_length,
         "deterministic": settings.deterministic,
-        "isolation": if is_apart { "process" } else { "thread" },
         "slots": settings.slots,
         "threads": settings.threads,
         "batch_size": settings.call_tokens,
@@ -32,10 +27,11 @@ pub fn details_of(loaded: &LoadedModel, options: &ModelOptions, is_apart: bool) 
         "mmproj_projector": projector,
         "image_max_tokens": options.image_max_tokens,
         "kernels": kernels,
+        "kernel_variant": build.variant,
         "default_seed": DEFAULT_SEED,
         "default_max_new_tokens": DEFAULT_MAX_NEW_TOKENS,
-        "llama_cpp_2": BINDINGS_VERSION,
-        "llama_cpp_sys_2": SOURCES_VERSION,
+        "llama_cpp_2": build.llama_cpp_2,
+        "llama_cpp_sys_2": build.llama_cpp_sys_2,
     });
     match details {
         Value::Object(mut details) => {

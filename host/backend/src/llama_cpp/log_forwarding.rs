@@ -1,11 +1,12 @@
 //! The log of a model's process, passed on to this one's.
 
-use super::captured_log::LOG_TARGET;
+use gage_model_protocol::LOG_TARGET;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::process::ChildStderr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use tracing::Level;
 
@@ -46,7 +47,7 @@ impl LogForwarder {
                     false => pass_on(level, &message),
                 }
                 if level <= Level::WARN {
-                    let mut last = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut last = kept.lock();
                     if last.len() == MAX_KEPT_LINES {
                         last.pop_front();
                     }
@@ -62,7 +63,7 @@ impl LogForwarder {
     pub fn finish(self) -> Vec<String> {
         // A panic of the thread loses lines of a log, and nothing else.
         let _ = self.thread.join();
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+        self.last.lock().drain(..).collect()
     }
 }
 
@@ -128,7 +129,7 @@ mod tests {
         let record =
             r#"{"timestamp":"x","level":"ERROR","fields":{"message":"no\tmemory "},"target":"llama-cpp-2"}"#;
         let own = r#"{"level":"WARN","fields":{"message":"fewer layers are tried","gpu_layers":4,"error":"no\nroom"},
-            "target":"gage_backend::llama_cpp::opening"}"#;
+            "target":"gage_llama::load"}"#;
         for (line, expected) in [
             (record, Some((Level::ERROR, "no memory", false))),
             (own, Some((Level::WARN, "fewer layers are tried gpu_layers=4 error=no room", true))),

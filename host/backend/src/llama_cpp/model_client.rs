@@ -1,12 +1,11 @@
 //! The way to a model that runs elsewhere: requests out, answers back.
 
 use super::pinned_files::{FileUse, PinnedFiles};
-use super::protocol::{Counts, FromModel, Job, JobResult, LoadedModel, ToModel};
-use super::runtime::internal;
 use crate::api::{BackendError, BackendErrorKind};
+use gage_model_protocol::{Counts, FromModel, Job, JobError, JobErrorKind, JobResult, LoadedModel, ToModel};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// What is told of a model when it is loaded, or why it is not.
@@ -48,8 +47,8 @@ pub struct ClientState {
 
 /// A request without an answer.
 pub struct PendingRequest {
-    /// The same again, where a crash would lose it.
-    pub job: Option<Job>,
+    /// The same again, which a crash would lose.
+    pub job: Job,
     /// Whether the model has begun to work on it.
     pub has_begun: bool,
     /// How often the model crashed while it worked on it.
@@ -69,14 +68,14 @@ impl PendingRequest {
 impl ModelClient {
     /// Its state.
     pub fn state(&self) -> MutexGuard<'_, ClientState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
-    /// Sends a request and waits for the answer. With `keeps` it can be sent again after a crash.
+    /// Sends a request and waits for the answer. It is sent again after a crash.
     ///
     /// # Errors
     /// What the model says, or that it has ended.
-    pub async fn ask(self: &Arc<Self>, job: Job, keeps: bool) -> Result<JobResult, BackendError> {
+    pub async fn ask(&self, job: Job) -> Result<JobResult, BackendError> {
         let (reply, answer) = oneshot::channel();
         let number = {
             let mut state = self.state();
@@ -85,7 +84,7 @@ impl ModelClient {
             }
             let number = state.next;
             state.next += 1;
-            let kept = keeps.then(|| job.clone());
+            let kept = job.clone();
             state.pending.insert(number, PendingRequest { job: kept, has_begun: false, crashes: 0, reply });
             if state.suspects.is_empty()
                 && let Some(outbox) = &state.outbox
@@ -128,7 +127,7 @@ impl ModelClient {
             FromModel::Done(number, done, counts) => {
                 state.counts = state.earlier.and(counts);
                 if let Some(pending) = state.remove_request(number) {
-                    pending.answer((*done).map_err(BackendError::from));
+                    pending.answer((*done).map_err(error_of));
                 }
             }
         }
@@ -170,10 +169,8 @@ impl ClientState {
     pub fn send_pending(&mut self) {
         let Some(outbox) = &self.outbox else { return };
         let send = |number: u64, pending: &PendingRequest| {
-            if let Some(job) = &pending.job {
-                // Where the model has just ended, whoever looks after it sends the request again.
-                let _ = outbox.send(ToModel::Ask(number, Box::new(job.clone())));
-            }
+            // Where the model has just ended, whoever looks after it sends the request again.
+            let _ = outbox.send(ToModel::Ask(number, Box::new(pending.job.clone())));
         };
         match self.suspects.first() {
             Some(number) => {
@@ -224,6 +221,21 @@ impl ClientState {
     }
 }
 
+/// An error that is not the request's fault.
+pub fn internal(message: impl Into<String>) -> BackendError {
+    BackendError::new(BackendErrorKind::Internal, message)
+}
+
+fn error_of(error: JobError) -> BackendError {
+    let kind = match error.kind {
+        JobErrorKind::Rejected => BackendErrorKind::Rejected,
+        JobErrorKind::ContextLength => BackendErrorKind::ContextLength,
+        JobErrorKind::Unsupported => BackendErrorKind::Unsupported,
+        JobErrorKind::Internal => BackendErrorKind::Internal,
+    };
+    BackendError::new(kind, error.message)
+}
+
 /// The error of every request after a model cannot be used any more.
 pub fn model_lost(message: impl Into<String>) -> BackendError {
     BackendError::new(BackendErrorKind::ModelLost, message)
@@ -246,10 +258,8 @@ impl Drop for ReplyGuard<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llama_cpp::load_options::Settings;
-    use crate::llama_cpp::model::ModelFacts;
-    use crate::llama_cpp::protocol::{Answer, Task};
-    use crate::llama_cpp::tokenizer::Prompt;
+    use gage_model_protocol::{Answer, BuildInfo, KernelVariant, ModelFacts, Prompt, Settings, Task};
+    use std::sync::Arc;
     use std::sync::mpsc::{Receiver, channel};
 
     fn asked(inbox: &Receiver<ToModel>) -> Vec<u64> {
@@ -307,7 +317,7 @@ mod tests {
         let ask = |name: &str| {
             let (link, job) =
                 (Arc::clone(&link), Job { name: name.to_owned(), task: Task::Roll(Prompt::default()) });
-            tokio::spawn(async move { link.ask(job, true).await })
+            tokio::spawn(async move { link.ask(job).await })
         };
         let mut replies = Vec::new();
         for name in ["guilty", "beside", "behind"] {
@@ -345,9 +355,7 @@ mod tests {
         assert_eq!(ends, [Some((BackendErrorKind::ModelCrashed, 2)), None, None]);
         link.state().fail_all(failed());
         assert!(
-            link.ask(Job { name: "late".to_owned(), task: Task::Roll(Prompt::default()) }, true)
-                .await
-                .is_err()
+            link.ask(Job { name: "late".to_owned(), task: Task::Roll(Prompt::default()) }).await.is_err()
         );
     }
 
@@ -366,7 +374,16 @@ mod tests {
                 image_tokens: 0,
             };
             let (facts, kernels) = (ModelFacts::default(), "CPU".to_owned());
-            FromModel::Opened(Box::new(LoadedModel { facts, settings, kernels, projector: None }))
+            let build = BuildInfo {
+                version: "0".to_owned(),
+                protocol: 0,
+                variant: KernelVariant::Baseline,
+                gpu_features: Vec::new(),
+                llama_cpp_2: "0".to_owned(),
+                llama_cpp_sys_2: "0".to_owned(),
+            };
+            let loaded = LoadedModel { facts, settings, kernels, projector: None, grammar: None, build };
+            FromModel::Opened(Box::new(loaded))
         };
         let link = ModelClient::default();
         let (opening, opened) = oneshot::channel();
@@ -388,7 +405,7 @@ mod tests {
         link.state().outbox = Some(outbox);
         let job = Job { name: "dropped".to_owned(), task: Task::Roll(Prompt::default()) };
         {
-            let waiting = link.ask(job, false);
+            let waiting = link.ask(job);
             tokio::pin!(waiting);
             assert!(futures::poll!(waiting.as_mut()).is_pending());
         }

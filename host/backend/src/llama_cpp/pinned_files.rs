@@ -2,10 +2,10 @@
 //! task.
 
 use gage_core::{Digest, FileFingerprint};
+use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// A file and the content that it had when the model was loaded.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl PinnedFiles {
         let fingerprint = FileFingerprint::of(&file.metadata()?);
         let digest = Digest::of_reader(file)?;
         let pinned = PinnedFile { path: path.to_owned(), fingerprint, digest };
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(pinned);
+        self.files.lock().push(pinned);
         Ok(digest)
     }
 
@@ -49,7 +49,7 @@ impl PinnedFiles {
     /// # Errors
     /// Names the file whose content differs. A file that cannot be read passes: loading it says why.
     pub fn check(&self, used: FileUse) -> Result<(), String> {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files.lock();
         files.iter_mut().try_for_each(|file| file.check(used))
     }
 }

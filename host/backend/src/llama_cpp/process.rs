@@ -1,16 +1,14 @@
 //! A model in a process of its own, which is started again when it crashes.
 
-use super::captured_log::LOG_TARGET;
-use super::load_options::{LlamaCppOpenError, ModelOptions};
-use super::log_forwarding::LogForwarder;
-use super::model_client::{LoadResult, ModelClient, model_lost};
-use super::omp_wait_policy::thread_environment;
+use super::model_client::{ClientState, LoadResult, ModelClient, model_lost};
+use super::model_program::{FoundProgram, Interrupts, ModelProcess};
+use super::open_error::LlamaCppOpenError;
 use super::pinned_files::FileUse;
-use super::protocol::{FromModel, ToModel, VERSION, read_frame, write_frame};
 use crate::api::{BackendError, BackendErrorKind};
+use gage_model_protocol::{Command, FromModel, ModelOptions, ToModel, read_frame, write_frame};
 use std::io::BufReader;
-use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::ops::ControlFlow;
+use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
@@ -18,21 +16,12 @@ use tokio::sync::oneshot;
 /// Crashes in a row after which no model is started any more.
 const MAX_CRASHES: u32 = 3;
 
-/// How this program calls itself to run a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelProgram {
-    /// The file of the program.
-    pub program: PathBuf,
-    /// With what arguments it calls [`serve_model`](crate::serve_model).
-    pub arguments: Vec<String>,
-}
-
-/// How a process ended that was not asked to.
+/// The end of a process that was not asked to end.
 enum ProcessExit {
     /// Nobody needs the model any more.
     Dropped,
-    /// It said that it cannot load the model.
-    Refused,
+    /// It cannot load the model, or is not the program that it should be.
+    Refused(String),
     /// It crashed, after it answered a request or not.
     Crashed { has_answered: bool },
 }
@@ -43,7 +32,7 @@ enum ProcessExit {
 /// When no thread can be had.
 pub fn start(
     options: ModelOptions,
-    program: ModelProgram,
+    program: FoundProgram,
 ) -> Result<(Arc<ModelClient>, oneshot::Receiver<LoadResult>), LlamaCppOpenError> {
     let link = Arc::new(ModelClient::default());
     let (opening, opened) = oneshot::channel();
@@ -57,108 +46,86 @@ pub fn start(
 }
 
 /// Runs the process, and again after each crash.
-fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &ModelProgram) {
-    let mut in_a_row = 0;
+fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundProgram) {
+    let mut crashes_in_a_row = 0;
     loop {
         let Some(strong) = link.upgrade() else { return };
         // Nothing is pinned before the first load.
         if let Err(reason) = strong.files.check(FileUse::Reload) {
             return strong.state().fail_all(model_lost(reason));
         }
-        let (mut child, stdin, stdout, relay) = match spawn(program) {
-            Ok(spawned) => spawned,
-            Err(error) => {
-                return strong
-                    .state()
-                    .fail_all(model_lost(format!("the process of the model cannot be started: {error}")));
-            }
+        let mut process = match launch(&strong, options, program) {
+            Ok(process) => process,
+            Err(reason) => return strong.state().fail_all(model_lost(reason)),
         };
-        let (outbox, inbox) = channel();
-        let open = ToModel::Open { version: VERSION, options: Box::new(options.clone()) };
-        // Cannot fail while the inbox is in hand.
-        let _ = outbox.send(open);
-        let writer = std::thread::Builder::new()
-            .name("llama.cpp requests".to_owned())
-            .spawn(move || write_all(stdin, &inbox));
-        if let Err(error) = writer {
-            let message = format!("the process of the model cannot be asked: {error}");
-            let _ = child.kill().and_then(|()| child.wait());
-            return strong.state().fail_all(model_lost(message));
-        }
-        {
-            let mut state = strong.state();
-            state.process_id = Some(child.id());
-            state.outbox = Some(outbox);
-            state.send_pending();
-        }
-        tracing::info!(
-            pid = child.id(),
-            program = %program.program.display(),
-            model = %options.model_path.display(),
-            "a model runs in a process of its own"
-        );
         drop(strong);
-        let end = listen(link, stdout);
-        // It may hang rather than have ended.
-        let _ = child.kill();
-        let status = child.wait();
-        let log = relay.finish();
+        let end = listen(link, program, &mut process.stdout);
+        let how = process.end();
         let Some(strong) = link.upgrade() else { return };
         let has_answered = match end {
             ProcessExit::Dropped => return,
-            ProcessExit::Refused => {
-                let message = "the model could not be loaded".to_owned();
-                return strong.state().fail_all(model_lost(message));
-            }
+            ProcessExit::Refused(message) => return strong.state().fail_all(model_lost(message)),
             ProcessExit::Crashed { has_answered } => has_answered,
         };
-        in_a_row = if has_answered { 1 } else { in_a_row + 1 };
-        let how = described(status.as_ref().ok(), &log);
+        crashes_in_a_row = if has_answered { 1 } else { crashes_in_a_row + 1 };
         tracing::error!("{how}");
-        let mut state = strong.state();
-        state.process_id = None;
-        if state.ended.is_some() {
+        if strong.state().after_crash(&how, crashes_in_a_row).is_break() {
             return;
-        }
-        if state.opening.is_some() {
-            let message = format!("{how}, while it loaded the model");
-            return state.fail_all(model_lost(message));
-        }
-        state.on_crash(|| {
-            BackendError::new(BackendErrorKind::ModelCrashed, format!("{how}, twice with this request"))
-        });
-        if in_a_row >= MAX_CRASHES {
-            let message =
-                format!("{how}; this was the crash number {in_a_row} without an answer between them");
-            return state.fail_all(model_lost(message));
         }
     }
 }
 
-type SpawnedProcess = (Child, ChildStdin, ChildStdout, LogForwarder);
-
-fn spawn(program: &ModelProgram) -> std::io::Result<SpawnedProcess> {
-    let mut command = Command::new(&program.program);
-    command
-        .args(&program.arguments)
-        .envs(thread_environment())
-        // A failed assertion is to end it with its own signal, and to write nothing to the stream of its answers.
-        .env("GGML_NO_BACKTRACE", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::CommandExt as _;
-        // An interrupt from the terminal is for the run, which then ends the model.
-        command.process_group(0);
+/// Starts a process and sends it what waits.
+fn launch(
+    client: &ModelClient,
+    options: &ModelOptions,
+    program: &FoundProgram,
+) -> Result<ModelProcess, String> {
+    let command = Command::Serve(Box::new(options.clone()));
+    let mut process = program.start(&command, Interrupts::Ignored).map_err(|error| {
+        format!("the process of the model cannot be started: {}: {error}", program.file.display())
+    })?;
+    let (outbox, inbox) = channel();
+    if let Some(stdin) = process.stdin.take() {
+        std::thread::Builder::new()
+            .name("llama.cpp requests".to_owned())
+            .spawn(move || write_all(stdin, &inbox))
+            .map_err(|error| format!("the process of the model cannot be asked: {error}"))?;
     }
-    let mut child = command.spawn()?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let relay = stderr.map(LogForwarder::start).transpose()?;
-    match (stdin, stdout, relay) {
-        (Some(stdin), Some(stdout), Some(relay)) => Ok((child, stdin, stdout, relay)),
-        _ => Err(std::io::Error::other("it has no standard streams")),
+    let mut state = client.state();
+    state.process_id = Some(process.child.id());
+    state.outbox = Some(outbox);
+    state.send_pending();
+    tracing::info!(
+        pid = process.child.id(),
+        program = %program.file.display(),
+        model = %options.model_path.display(),
+        "a model runs in a process of its own"
+    );
+    Ok(process)
+}
+
+impl ClientState {
+    /// Fails what a crash leaves no hope for; whether the process is started again.
+    fn after_crash(&mut self, how: &str, crashes_in_a_row: u32) -> ControlFlow<()> {
+        self.process_id = None;
+        if self.ended.is_some() {
+            return ControlFlow::Break(());
+        }
+        if self.opening.is_some() {
+            self.fail_all(model_lost(format!("{how}, while it loaded the model")));
+            return ControlFlow::Break(());
+        }
+        self.on_crash(|| {
+            BackendError::new(BackendErrorKind::ModelCrashed, format!("{how}, twice with this request"))
+        });
+        if crashes_in_a_row < MAX_CRASHES {
+            return ControlFlow::Continue(());
+        }
+        self.fail_all(model_lost(format!(
+            "{how}; this was the crash number {crashes_in_a_row} without an answer between them"
+        )));
+        ControlFlow::Break(())
     }
 }
 
@@ -172,12 +139,18 @@ fn write_all(mut stdin: ChildStdin, inbox: &Receiver<ToModel>) {
     }
 }
 
-/// Hears what the process says until it ends.
-fn listen(link: &Weak<ModelClient>, stdout: ChildStdout) -> ProcessExit {
-    let mut reader = BufReader::new(stdout);
+/// Reads what the process sends until it ends.
+fn listen(
+    link: &Weak<ModelClient>,
+    program: &FoundProgram,
+    stdout: &mut BufReader<ChildStdout>,
+) -> ProcessExit {
+    if let Err(message) = program.greet(stdout) {
+        return ProcessExit::Refused(message);
+    }
     let mut has_answered = false;
     loop {
-        let message = match read_frame::<FromModel>(&mut reader) {
+        let message = match read_frame::<FromModel>(stdout) {
             Ok(Some(message)) => message,
             Ok(None) => break,
             Err(error) => {
@@ -190,85 +163,8 @@ fn listen(link: &Weak<ModelClient>, stdout: ChildStdout) -> ProcessExit {
         has_answered |= matches!(message, FromModel::Done(..));
         link.on_message(message);
         if is_refused {
-            return ProcessExit::Refused;
+            return ProcessExit::Refused("the model could not be loaded".to_owned());
         }
     }
     if link.strong_count() == 0 { ProcessExit::Dropped } else { ProcessExit::Crashed { has_answered } }
-}
-
-/// How a process ended, with what it said last.
-fn described(status: Option<&ExitStatus>, log: &[String]) -> String {
-    let how = match status {
-        Some(status) => match signal(*status) {
-            Some((number, name)) => format!("was ended by the signal {number} ({name})"),
-            None => format!("ended with the {status}").replace("exit status: ", "exit status "),
-        },
-        None => "ended".to_owned(),
-    };
-    let said = if log.is_empty() { String::new() } else { format!("; it said last: {}", log.join(" | ")) };
-    format!("the process of the model {how}{said}")
-}
-
-#[cfg(unix)]
-fn signal(status: ExitStatus) -> Option<(i32, &'static str)> {
-    use std::os::unix::process::ExitStatusExt as _;
-    let number = status.signal()?;
-    let name = match number {
-        4 => "SIGILL: this machine lacks an instruction that llama.cpp was built for",
-        6 => "SIGABRT: a check of llama.cpp's failed",
-        7 => "SIGBUS: perhaps the model file changed",
-        8 => "SIGFPE",
-        9 => "SIGKILL: perhaps memory ran out",
-        11 => "SIGSEGV",
-        15 => "SIGTERM",
-        _ => "see `man 7 signal`",
-    };
-    Some((number, name))
-}
-
-#[cfg(not(unix))]
-fn signal(_: ExitStatus) -> Option<(i32, &'static str)> {
-    None
-}
-
-/// Runs a model for another process of this program, over the standard streams. Comes back when that has
-/// ended or the model cannot be loaded.
-///
-/// # Errors
-/// When the first message is not the one that it should be.
-pub fn serve_model() -> std::io::Result<()> {
-    let mut stdin = std::io::stdin().lock();
-    let mut stdout = std::io::stdout().lock();
-    let first = read_frame::<ToModel>(&mut stdin)?;
-    let options = match first {
-        Some(ToModel::Open { version: VERSION, options }) => *options,
-        Some(ToModel::Open { version, .. }) => {
-            let reason = format!(
-                "the program was replaced while it ran: its parts speak the versions {version} and {VERSION}; start the run again"
-            );
-            return write_frame(&mut stdout, &FromModel::Refused(reason));
-        }
-        Some(_) => return Err(std::io::Error::other("the first message must say what to load")),
-        None => return Ok(()),
-    };
-    drop(stdin);
-    let (sender, inbox) = channel();
-    std::thread::Builder::new().name("requests".to_owned()).spawn(move || {
-        let mut stdin = BufReader::new(std::io::stdin().lock());
-        while let Ok(Some(message)) = read_frame::<ToModel>(&mut stdin) {
-            if sender.send(message).is_err() {
-                break;
-            }
-        }
-        // Whoever asked is gone; the model may be in the middle of a long call.
-        std::process::exit(0);
-    })?;
-    super::worker::run(options, &inbox, |message| match write_frame(&mut stdout, &message) {
-        Ok(()) => std::ops::ControlFlow::Continue(()),
-        Err(error) => {
-            tracing::debug!(target: LOG_TARGET, %error, "nobody reads answers any more");
-            std::ops::ControlFlow::Break(())
-        }
-    });
-    Ok(())
 }

@@ -1,31 +1,25 @@
-//! What is said of a model that runs with less than was asked for.
+//! Warnings about a model that runs with less than was asked for.
 
-use super::load_options::{ModelOptions, Settings, split_name, to_usize};
-use super::protocol::LoadedModel;
 use gage_config::SplitMode;
-
-/// What a program without features for GPUs is built for.
-const NO_GPU: &str = "for none";
+use gage_model_protocol::{LoadedModel, ModelOptions, Settings, to_usize};
 
 /// The features for GPUs that the program is built with, in words.
-fn gpu_features() -> &'static str {
-    match (cfg!(feature = "cuda"), cfg!(feature = "vulkan"), cfg!(feature = "metal")) {
-        (false, false, false) => NO_GPU,
-        (true, false, false) => "with `cuda`",
-        (false, true, false) => "with `vulkan`",
-        (false, false, true) => "with `metal`",
-        _ => "with several",
+fn described(gpu_features: &[String]) -> String {
+    match gpu_features {
+        [] => "for none".to_owned(),
+        [feature] => format!("with `{feature}`"),
+        _ => "with several".to_owned(),
     }
 }
 
 /// The keys about GPUs that say nothing here: all that differ from their defaults, where no GPU is computed on.
-fn without_effect(asked: &ModelOptions, settings: &Settings) -> Vec<&'static str> {
-    let has_none = gpu_features() == NO_GPU || (asked.gpu_layers > 0 && settings.gpu_layers == 0);
+fn without_effect(asked: &ModelOptions, settings: &Settings, gpu_features: &[String]) -> Vec<&'static str> {
+    let has_none = gpu_features.is_empty() || (asked.gpu_layers > 0 && settings.gpu_layers == 0);
     let keys = [
         ("gpu_layers", asked.gpu_layers > 0),
         ("main_gpu", asked.main_gpu.is_some()),
         ("devices", !asked.devices.is_empty()),
-        ("split_mode", asked.split_mode != split_name(SplitMode::default())),
+        ("split_mode", asked.split_mode != SplitMode::default()),
     ];
     keys.into_iter().filter(|(_, is_said)| has_none && *is_said).map(|(key, _)| key).collect()
 }
@@ -39,7 +33,7 @@ pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &LoadedModel) {
             "the model does not fit into memory as it is configured; it runs with {slots} slots and a context of {context_length}"
         );
     }
-    let unused = without_effect(asked, &loaded.settings);
+    let unused = without_effect(asked, &loaded.settings, &loaded.build.gpu_features);
     if !unused.is_empty() {
         let (keys, have) = match unused.as_slice() {
             [one] => (format!("`{one}`"), "has"),
@@ -48,7 +42,7 @@ pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &LoadedModel) {
         tracing::warn!(
             "{keys} {have} no effect: the model runs on the processor, for there is no GPU that this program computes on; it \
              is built {}. Leave out what has none, or take a build with the feature `cuda`, `vulkan` or `metal`",
-            gpu_features()
+            described(&loaded.build.gpu_features)
         );
     }
     let trained = to_usize(loaded.facts.training_context);
@@ -68,18 +62,17 @@ mod tests {
     fn what_is_said_about_gpus_has_no_effect_without_one() {
         let plain = ModelOptions::new(PathBuf::from("m.gguf"));
         let settings = Settings::resolve(&plain, 256, 640).expect("in bounds");
-        let is_without = gpu_features() == NO_GPU;
         for (options, expected) in [
             (plain.clone(), vec![]),
             (ModelOptions { main_gpu: Some(0), ..plain.clone() }, vec!["main_gpu"]),
             (ModelOptions { devices: vec![0], ..plain.clone() }, vec!["devices"]),
-            (ModelOptions { split_mode: "none".to_owned(), ..plain.clone() }, vec!["split_mode"]),
+            (ModelOptions { split_mode: SplitMode::None, ..plain.clone() }, vec!["split_mode"]),
         ] {
-            let expected = if is_without { expected } else { Vec::new() };
-            assert_eq!(without_effect(&options, &settings), expected, "{options:?}");
+            assert_eq!(without_effect(&options, &settings, &[]), expected, "{options:?}");
+            assert!(without_effect(&options, &settings, &["cuda".to_owned()]).is_empty(), "{options:?}");
         }
         // Of these it is known in every build: the settings have none of the layers that were asked for.
         let all = ModelOptions { gpu_layers: 9, main_gpu: Some(1), ..plain };
-        assert_eq!(without_effect(&all, &settings), ["gpu_layers", "main_gpu"]);
+        assert_eq!(without_effect(&all, &settings, &["cuda".to_owned()]), ["gpu_layers", "main_gpu"]);
     }
 }

@@ -134,11 +134,3 @@ pub(crate) struct ModelBenchArguments {
     #[arg(long)]
     pub(crate) json: bool,
 }
-
-/// How the program calls itself to run a model.
-#[derive(Args, Debug)]
-pub(crate) struct ServeModelArguments {
-    /// Which logs are told to the process that asked.
-    #[arg(long, value_name = "FILTER", default_value = "warn")]
-    pub(crate) log: String,
-}

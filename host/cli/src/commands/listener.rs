@@ -3,9 +3,7 @@
 use super::signals;
 use crate::arguments::ProgressArguments;
 use crate::environment;
-use crate::omp_wait_policy;
 use crate::terminal::{self, CompilingLine, FetchProgress, TerminalProgress};
-use gage_config::{BackendKind, Isolation, PipelineConfig};
 use gage_data::hub::HubProgress as _;
 use gage_runner::{CancelToken, RunEvent, RunProgress};
 use std::sync::OnceLock;
@@ -70,12 +68,7 @@ impl RunProgress for Listener {
 impl RunView {
     fn on_event(&self, event: &RunEvent<'_>, quiet: bool) {
         match event {
-            RunEvent::SuiteRead { config } => {
-                if config.is_some_and(has_model_of_its_own) {
-                    omp_wait_policy::set();
-                }
-                environment::warn_of_no_effect();
-            }
+            RunEvent::SuiteRead { .. } => environment::warn_of_no_effect(),
             RunEvent::Resuming { folder } if !quiet => {
                 terminal::eprint_line(format_args!("going on with {}", folder.display()));
             }
@@ -95,10 +88,4 @@ impl RunView {
             }
         }
     }
-}
-
-/// Whether a model runs in this process.
-fn has_model_of_its_own(config: &PipelineConfig) -> bool {
-    let is_here = |kind: &BackendKind| matches!(kind, BackendKind::LlamaCpp(config) if config.isolation == Isolation::Thread);
-    config.backends.iter().any(|backend| is_here(&backend.kind))
 }

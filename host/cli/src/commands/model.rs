@@ -5,11 +5,8 @@ mod fetch;
 mod inspect;
 mod list;
 
-use super::setup;
-use crate::arguments::{ModelCommand, ServeModelArguments};
+use crate::arguments::ModelCommand;
 use crate::exit_code::ExitCode;
-use anyhow::Context as _;
-use gage_observe::{LogFormat, LogSettings, init_logs};
 
 /// Runs one of the subcommands.
 pub(crate) fn execute(command: &ModelCommand) -> anyhow::Result<ExitCode> {
@@ -19,18 +16,6 @@ pub(crate) fn execute(command: &ModelCommand) -> anyhow::Result<ExitCode> {
         ModelCommand::List(arguments) => list::list(arguments),
         ModelCommand::Bench(arguments) => bench::bench(arguments),
     }
-}
-
-/// Runs a model for another process of this program.
-pub(crate) fn serve(arguments: &ServeModelArguments) -> anyhow::Result<ExitCode> {
-    let settings =
-        LogSettings { filter: arguments.log.clone(), format: LogFormat::Json, ..LogSettings::default() };
-    if init_logs(&settings, std::io::stderr).is_err() {
-        // The process that asked refuses such a filter itself.
-        let _ = setup::logs("warn");
-    }
-    gage_backend::serve_model().context("cannot run the model")?;
-    Ok(ExitCode::Done)
 }
 
 /// Bytes as a person reads them.

@@ -1,7 +1,7 @@
 //! The set-up that commands share: the context of the library, the registry of plugins, the suite.
 
 use super::listener::Listener;
-use crate::arguments::{COMPILE, ConfigArguments, DEFAULT_LOG, SERVE_MODEL};
+use crate::arguments::{COMPILE, ConfigArguments, DEFAULT_LOG};
 use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -29,14 +29,13 @@ pub(crate) fn logs(filter: &str) -> Result<(), String> {
 /// What the library needs besides a request. `log` is the filter for the logs of models.
 pub(crate) fn context(progress: Arc<dyn RunProgress>, stop: CancelToken, log: &str) -> Context {
     let program = std::env::current_exe().ok();
-    let arguments = vec![SERVE_MODEL.to_owned(), "--log".to_owned(), log.to_owned()];
     let host = HostSettings {
         cache_folder: cache_folder(),
-        compiler: match program.clone() {
+        compiler: match program {
             Some(program) => ComponentCompiler::Child { program, arguments: vec![COMPILE.to_owned()] },
             None => ComponentCompiler::InProcess,
         },
-        model_program: program.map(|program| ModelProgram { program, arguments }),
+        model_program: ModelProgram { file: None, log_filter: Some(log.to_owned()) },
         ..HostSettings::default()
     };
     Context { host, progress, stop, defaults: Arc::new(VariableDefaults) }

@@ -22,6 +22,11 @@ pub(crate) const FOREIGN_VARIABLES: &[ForeignVariable] = &[
     other("GAGE_CACHE_DIR", "", "The same, where GAGE_HOST_CACHE_DIR is not set"),
     other("XDG_CACHE_HOME", "~/.cache", "Caches lie in its folder gage-host, where neither is set"),
     other(
+        "GAGE_HOST_MODEL_PROGRAM",
+        "",
+        "The program that runs models, where it is not the gage-model beside gage-host",
+    ),
+    other(
         "HF_TOKEN",
         "",
         "The token of the hub, for models and `model fetch`; datasets that need one name it in the suite: `token: ${HF_TOKEN}`",

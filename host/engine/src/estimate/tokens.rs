@@ -1,7 +1,7 @@
 //! Tokens as the model would count them, where it is known how.
 
 use crate::plan::PlannedTask;
-use gage_backend::Vocabulary;
+use gage_backend::{ModelProgram, Vocabulary};
 use gage_config::{BackendKind, BackendSpec};
 use gage_data::TokenCounter;
 use serde::Serialize;
@@ -48,7 +48,9 @@ impl<'t> Tokens<'t> {
         let found = match (given, backend.map(|backend| &backend.kind)) {
             (Some(counter), _) => Ok(Tokens::Given(counter)),
             (None, Some(BackendKind::LlamaCpp(config))) => {
-                Vocabulary::read(&config.model_path).map(Box::new).map(Tokens::Model)
+                Vocabulary::read(&config.model_path, &ModelProgram::default())
+                    .map(Box::new)
+                    .map(Tokens::Model)
             }
             (None, _) => match beside {
                 Some(path) => TokenCounter::read(&path).map(Box::new).map(Tokens::Tokenizer),
@@ -75,7 +77,7 @@ impl<'t> Tokens<'t> {
         let bytes = text.len() as f64 / BYTES_PER_TOKEN;
         let of_counter = |counter: &TokenCounter| counter.count(text).map_or(bytes, |count| count as f64);
         match self {
-            Tokens::Model(vocabulary) => vocabulary.count(text) as f64,
+            Tokens::Model(vocabulary) => vocabulary.count(text).map_or(bytes, |count| count as f64),
             Tokens::Given(counter) => of_counter(counter),
             Tokens::Tokenizer(counter) => of_counter(counter),
             Tokens::Bytes => bytes,

@@ -60,7 +60,6 @@ const BACKEND: &[&str] = &[
     "read_timeout",
     "threads",
     "slots",
-    "isolation",
 ];
 
 /// The settings that can change a number, lists of named entries as mappings, so that differences name the entries and

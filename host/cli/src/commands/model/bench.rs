@@ -3,7 +3,7 @@
 use crate::arguments::ModelBenchArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_backend::bench::{BenchFigure, BenchOptions, BenchReport, bench as measure};
+use gage_backend::{BenchFigure, BenchOptions, BenchReport, ModelProgram, bench as measure};
 use serde_json::{Value, json};
 
 pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode> {
@@ -16,7 +16,7 @@ pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode>
         repeats: arguments.repeats,
         deterministic: arguments.deterministic,
     };
-    let report = match measure(&options) {
+    let report = match measure(&options, &ModelProgram::default()) {
         Ok(report) => report,
         Err(reason) => return Ok(terminal::usage_error(&reason, None)),
     };

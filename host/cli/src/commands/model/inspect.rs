@@ -7,6 +7,7 @@ use crate::terminal;
 use anyhow::Context as _;
 use gage_backend::gguf::{Gguf, Purpose};
 use gage_backend::memory_estimate::{MemoryNeeds, cache_bits};
+use gage_config::CacheType;
 use gage_core::{Digest, printable_line};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -30,7 +31,8 @@ pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitC
         .context_length
         .map_or_else(|| trained.unwrap_or(DEFAULT_CONTEXT_LENGTH).min(DEFAULT_CONTEXT_LENGTH), u64::from);
     let cells = (context_length * u64::from(arguments.slots)).next_multiple_of(256);
-    let needs = MemoryNeeds::of(&gguf, cells, (cache_bits("f16"), cache_bits("f16")), CALL_TOKENS);
+    let needs =
+        MemoryNeeds::of(&gguf, cells, (cache_bits(CacheType::F16), cache_bits(CacheType::F16)), CALL_TOKENS);
     if arguments.json {
         let report = to_json(&gguf, &digest, context_length, arguments.slots, needs);
         terminal::print_line(format_args!("{report:#}"))?;

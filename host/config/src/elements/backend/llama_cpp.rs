@@ -7,6 +7,7 @@ use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use gage_core::SamplingParams;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Which chat template renders a conversation.
@@ -20,23 +21,13 @@ pub enum ChatTemplate {
     Text(String),
 }
 
-/// Where a model runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// In a child process, so that a failure of llama.cpp ends that and not the run.
-    #[default]
-    Process,
-    /// On a thread of this process.
-    Thread,
-}
-
-/// Which build of the program runs a model in a process of its own.
+/// Which build of the program `gage-model` runs a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernels {
     /// The fastest that lies beside the program and that this machine can run.
     #[default]
     Auto,
-    /// The program itself, which runs on the most machines.
+    /// The one without a suffix, which runs on the most machines.
     Baseline,
 }
 
@@ -51,7 +42,8 @@ pub enum OnLongPrompt {
 }
 
 /// Whether attention is computed by the fused kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FlashAttention {
     /// Where the device has it.
     #[default]
@@ -63,7 +55,8 @@ pub enum FlashAttention {
 }
 
 /// How the keys or the values of the memory of attention are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CacheType {
     /// 32 bits.
     F32,
@@ -90,7 +83,8 @@ impl CacheType {
 }
 
 /// How a model is split over several GPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SplitMode {
     /// Whole layers to each.
     #[default]
@@ -160,8 +154,6 @@ pub struct LlamaCppConfig {
     pub cache_type_v: CacheType,
     /// Whether no figure depends on what else is in flight; default no.
     pub deterministic: bool,
-    /// Where the model runs; default a process of its own.
-    pub isolation: Isolation,
     /// Default `auto`.
     pub kernels: Kernels,
     /// Default `error`.
@@ -230,10 +222,6 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         cache_type_k: table.choice("cache_type_k", &CacheType::NAMES, problems).unwrap_or_default(),
         cache_type_v: table.choice("cache_type_v", &CacheType::NAMES, problems).unwrap_or_default(),
         deterministic: table.boolean("deterministic", problems).unwrap_or(false),
-        isolation: {
-            let choices = [("process", Isolation::Process), ("thread", Isolation::Thread)];
-            table.choice("isolation", &choices, problems).unwrap_or_default()
-        },
         kernels: {
             let choices = [("auto", Kernels::Auto), ("baseline", Kernels::Baseline)];
             table.choice("kernels", &choices, problems).unwrap_or_default()
@@ -369,7 +357,7 @@ mod tests {
     #[test]
     fn what_is_well_formed_is_read() {
         for settings in [
-            "deterministic: true, isolation: thread, kernels: baseline, on_long_prompt: truncate_left, logprobs: 0",
+            "deterministic: true, kernels: baseline, on_long_prompt: truncate_left, logprobs: 0",
             "n_gpu_layers: 99, main_gpu: 1, devices: [0, 1], flash_attention: on, cache_type_v: q8_0",
             "choices: [A, B], lora: {path: a.gguf, scale: 0.5}",
             "mmproj: p.gguf, image_max_tokens: 256, split_mode: none",
@@ -387,7 +375,7 @@ mod tests {
             ("flash_attention: off, cache_type_v: q8_0", "values can be quantised"),
             ("choices: []", "`choices` needs at least one text"),
             ("choices: [A], grammar: 'root ::= \"a\"'", "only one of `grammar`"),
-            ("isolation: container", "isolation"),
+            ("isolation: thread", "isolation"),
             ("devices: [-1]", "a device is a whole number"),
             ("logprobs: 21", "logprobs"),
             ("tensor_split: [3, 1]", "in proportion to the free memory"),

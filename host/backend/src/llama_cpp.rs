@@ -1,0 +1,25 @@
+//! A model file that llama.cpp runs on this machine.
+//!
+//! A model lives in a process of its own (`process`), the program `gage-model` (`model_program`), so that a failure of
+//! llama.cpp does not end the run. Requests reach it through a `model_client`. Nothing here links llama.cpp: see the crate
+//! `gage-llama`.
+
+mod backend;
+mod details;
+mod image_placement;
+mod json_schema_support;
+mod log_forwarding;
+mod model_client;
+mod model_program;
+mod omp_wait_policy;
+mod one_shot;
+mod open_error;
+mod pinned_files;
+mod process;
+mod special_token_escaping;
+mod warnings;
+
+pub(crate) use backend::open;
+pub use model_program::ModelProgram;
+pub use one_shot::{Vocabulary, bench};
+pub(crate) use open_error::LlamaCppOptions;

@@ -1,0 +1,307 @@
+//! The program `gage-model`: where it is found, how it is started, and whether it belongs to this gage-host.
+//!
+//! llama.cpp's kernels are compiled for a kind of processor, and a build for a better one (`gage-model-avx512`) may lie
+//! beside the program.
+
+use super::log_forwarding::LogForwarder;
+use super::omp_wait_policy::thread_environment;
+use gage_config::Kernels;
+use gage_model_protocol::{BuildInfo, Command as ModelCommand, KernelVariant, read_frame, write_frame};
+use std::env::{self, consts::EXE_SUFFIX};
+use std::ffi::OsStr;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+
+/// The variable that names the program, for builds that lie elsewhere.
+const PROGRAM_VARIABLE: &str = "GAGE_HOST_MODEL_PROGRAM";
+
+/// The name of the program.
+const PROGRAM_NAME: &str = "gage-model";
+
+/// What can be done where there is no program, or a wrong one.
+const REMEDY: &str = "install gage-model beside gage-host from the same build (from the sources: `make release`, or `cargo \
+                      build --package gage-llama`), or name it by GAGE_HOST_MODEL_PROGRAM";
+
+/// How models are run: by which program, and which of its logs are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelProgram {
+    /// The file of the program. Where none is named, it is the one that the variable `GAGE_HOST_MODEL_PROGRAM` names, the
+    /// one beside this program, or the first on PATH.
+    pub file: Option<PathBuf>,
+    /// The filter of its logs; default `warn`.
+    pub log_filter: Option<String>,
+}
+
+/// A program that was found.
+#[derive(Clone, Debug)]
+pub(super) struct FoundProgram {
+    pub(super) file: PathBuf,
+    log_filter: Option<String>,
+    /// The variant that the name of the file promises.
+    variant: Option<KernelVariant>,
+}
+
+/// A process that was started, and its streams. It is ended when this is dropped.
+pub(super) struct ModelProcess {
+    pub(super) child: Child,
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: BufReader<ChildStdout>,
+    pub(super) log: Option<LogForwarder>,
+}
+
+/// Whether a process outlives an interrupt from the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interrupts {
+    /// They are for the run, which then ends the model.
+    Ignored,
+    /// They end it as they end this program.
+    Received,
+}
+
+impl ModelProgram {
+    /// Finds the program, in the best variant that this machine can run where the configuration leaves it open.
+    pub(super) fn find(&self, kernels: Kernels) -> Result<FoundProgram, String> {
+        let found = |file, variant| FoundProgram { file, log_filter: self.log_filter.clone(), variant };
+        let named = self
+            .file
+            .clone()
+            .or_else(|| env::var_os(PROGRAM_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from));
+        // Whoever names a file means that one.
+        if let Some(file) = named {
+            return Ok(found(file, None));
+        }
+        let own = env::current_exe().ok();
+        let beside = own.as_deref().and_then(Path::parent);
+        let on_path = env::var_os("PATH").unwrap_or_default();
+        let Some(file) = first_file(beside, &on_path) else {
+            let folder =
+                beside.map_or_else(|| "its folder".to_owned(), |folder| folder.display().to_string());
+            return Err(format!(
+                "models are run by the program {PROGRAM_NAME}, which is neither in {folder} nor on PATH; {REMEDY}"
+            ));
+        };
+        let variants = match kernels {
+            Kernels::Auto => variants(),
+            Kernels::Baseline => Vec::new(),
+        };
+        let best = variants.into_iter().filter(|(_, runs_here)| *runs_here).find_map(|(variant, _)| {
+            let file = variant_file(&file, variant);
+            file.is_file().then(|| found(file, Some(variant)))
+        });
+        Ok(best.unwrap_or_else(|| found(file, None)))
+    }
+}
+
+/// The program in a folder, else in the first folder of a list that has it.
+fn first_file(folder: Option<&Path>, path: &OsStr) -> Option<PathBuf> {
+    let folders = folder.map(Path::to_owned).into_iter().chain(env::split_paths(path));
+    folders.map(|folder| folder.join(format!("{PROGRAM_NAME}{EXE_SUFFIX}"))).find(|file| file.is_file())
+}
+
+/// The variants that may lie beside the program, best first, and whether this machine can run each.
+fn variants() -> Vec<(KernelVariant, bool)> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vnni");
+        vec![(KernelVariant::Avx512, has_avx512)]
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    Vec::new()
+}
+
+/// `gage-model-avx512` beside `gage-model`.
+fn variant_file(program: &Path, variant: KernelVariant) -> PathBuf {
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy();
+    program.with_file_name(format!("{stem}-{variant}{EXE_SUFFIX}"))
+}
+
+impl FoundProgram {
+    /// Starts the program with a command.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) fn start(&self, command: &ModelCommand, interrupts: Interrupts) -> io::Result<ModelProcess> {
+        let mut program = Command::new(&self.file);
+        if let Some(filter) = &self.log_filter {
+            program.args(["--log", filter]);
+        }
+        program
+            .envs(thread_environment())
+            // A failed assertion is to end it with its own signal, and to write nothing to the stream of its answers.
+            .env("GGML_NO_BACKTRACE", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        #[cfg(unix)]
+        if interrupts == Interrupts::Ignored {
+            use std::os::unix::process::CommandExt as _;
+            program.process_group(0);
+        }
+        #[cfg(not(unix))]
+        let _ = interrupts;
+        let mut child = program.spawn()?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let Some((mut stdin, stdout)) = stdin.zip(stdout) else {
+            return Err(io::Error::other("it has no standard streams"));
+        };
+        // A program that has ended already is noticed when its greeting is missing.
+        let sent = write_frame(&mut stdin, command);
+        let stdin = sent.is_ok().then_some(stdin);
+        let mut process = ModelProcess { child, stdin, stdout: BufReader::new(stdout), log: None };
+        process.log = stderr.map(LogForwarder::start).transpose()?;
+        Ok(process)
+    }
+
+    /// Reads the greeting of a process; nothing where it ended before.
+    ///
+    /// # Errors
+    /// When it is another program, or one of another build.
+    pub(super) fn greet(&self, stdout: &mut BufReader<ChildStdout>) -> Result<Option<BuildInfo>, String> {
+        let file = self.file.display();
+        let build = match read_frame::<BuildInfo>(stdout) {
+            Ok(Some(build)) => build,
+            Ok(None) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => {
+                return Err(format!(
+                    "{file} is not {PROGRAM_NAME}: its greeting cannot be read ({error}); {REMEDY}"
+                ));
+            }
+        };
+        build.check().map_err(|difference| {
+            format!("{file} does not belong to this gage-host: {difference}; {REMEDY}")
+        })?;
+        match self.variant {
+            Some(variant) if variant != build.variant => Err(format!(
+                "{file} is not what its name says: its kernels are built for `{}`, not for `{variant}`; {REMEDY}",
+                build.variant
+            )),
+            _ => Ok(Some(build)),
+        }
+    }
+}
+
+impl ModelProcess {
+    /// Ends the process, which may hang rather than have ended, and says how it ended.
+    pub(super) fn end(&mut self) -> String {
+        self.stdin = None;
+        let _ = self.child.kill();
+        let status = self.child.wait();
+        let log = self.log.take().map(LogForwarder::finish).unwrap_or_default();
+        described(status.as_ref().ok(), &log)
+    }
+}
+
+impl Drop for ModelProcess {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// How a process ended, with what it said last.
+fn described(status: Option<&ExitStatus>, log: &[String]) -> String {
+    let how = match status {
+        Some(status) => match signal(*status) {
+            Some((number, name)) => format!("was ended by the signal {number} ({name})"),
+            None => format!("ended with the {status}").replace("exit status: ", "exit status "),
+        },
+        None => "ended".to_owned(),
+    };
+    let said = if log.is_empty() { String::new() } else { format!("; it said last: {}", log.join(" | ")) };
+    format!("the process of the model {how}{said}")
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<(i32, &'static str)> {
+    use std::os::unix::process::ExitStatusExt as _;
+    let number = status.signal()?;
+    let name = match number {
+        4 => "SIGILL: this machine lacks an instruction that llama.cpp was built for",
+        6 => "SIGABRT: a check of llama.cpp's failed",
+        7 => "SIGBUS: perhaps the model file changed",
+        8 => "SIGFPE",
+        9 => "SIGKILL: perhaps memory ran out",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        _ => "see `man 7 signal`",
+    };
+    Some((number, name))
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<(i32, &'static str)> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_beside_this_one_comes_before_those_on_the_path() {
+        let (beside, on_path) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let file = |folder: &Path| folder.join(format!("{PROGRAM_NAME}{EXE_SUFFIX}"));
+        let found = || first_file(Some(beside.path()), on_path.path().as_os_str());
+        assert_eq!(found(), None);
+        std::fs::write(file(on_path.path()), "").expect("written");
+        assert_eq!(found(), Some(file(on_path.path())));
+        std::fs::write(file(beside.path()), "").expect("written");
+        assert_eq!(found(), Some(file(beside.path())));
+    }
+
+    #[test]
+    fn variants_are_named_after_the_program() {
+        let file = variant_file(Path::new("/bin/gage-model"), KernelVariant::Avx512);
+        assert_eq!(file, Path::new(&format!("/bin/gage-model-avx512{EXE_SUFFIX}")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn other_programs_and_other_builds_are_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("gage-model");
+        let build = |version: &str| {
+            serde_json::json!({
+                "version": version, "protocol": gage_model_protocol::PROTOCOL_VERSION, "variant": "baseline",
+                "gpu_features": [], "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
+            })
+        };
+        let mut greeting = Vec::new();
+        let script = |bytes: &[u8]| {
+            std::fs::write(folder.path().join("greeting"), bytes).expect("written");
+            std::fs::write(&file, "#!/bin/sh\ncat \"${0%/*}/greeting\"\n").expect("written");
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
+        };
+        let greet = |variant| {
+            let found = FoundProgram { file: file.clone(), log_filter: None, variant };
+            let command = ModelCommand::CountTokens(PathBuf::from("x.gguf"));
+            let mut process = found.start(&command, Interrupts::Received).expect("started");
+            let greeted = found.greet(&mut process.stdout);
+            process.end();
+            greeted
+        };
+        script(b"hello, world");
+        let error = greet(None).expect_err("another program");
+        assert!(error.contains("is not gage-model") && error.contains(PROGRAM_VARIABLE), "{error}");
+        script(b"");
+        assert_eq!(greet(None), Ok(None));
+        write_frame(&mut greeting, &build("99.0.0")).expect("a frame");
+        script(&greeting);
+        let error = greet(None).expect_err("another build");
+        assert!(error.contains("does not belong to this gage-host: it is version 99.0.0"), "{error}");
+        greeting.clear();
+        write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"))).expect("a frame");
+        script(&greeting);
+        assert!(greet(None).is_ok_and(|build| build.is_some()));
+        let error = greet(Some(KernelVariant::Avx512)).expect_err("another variant");
+        assert!(error.contains("built for `baseline`, not for `avx512`"), "{error}");
+    }
+}

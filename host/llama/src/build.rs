@@ -1,0 +1,95 @@
+//! The build of this program: versions, features, and the processors that llama.cpp's kernels were compiled for.
+
+use gage_model_protocol::{BuildInfo, KernelVariant, PROTOCOL_VERSION};
+use llama_cpp_2::list_llama_ggml_backend_devices;
+
+/// The version of the crate with the bindings of llama.cpp, as the workspace pins it.
+const BINDINGS_VERSION: &str = "0.1.160";
+
+/// The version of the crate with llama.cpp's sources, as the workspace pins it.
+const SOURCES_VERSION: &str = "0.1.161";
+
+/// What this program was built from.
+pub fn build_info() -> BuildInfo {
+    let features = [
+        ("cuda", cfg!(feature = "cuda")),
+        ("vulkan", cfg!(feature = "vulkan")),
+        ("metal", cfg!(feature = "metal")),
+    ];
+    let gpu_features = features.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned());
+    BuildInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: PROTOCOL_VERSION,
+        variant: variant(),
+        gpu_features: gpu_features.collect(),
+        llama_cpp_2: BINDINGS_VERSION.to_owned(),
+        llama_cpp_sys_2: SOURCES_VERSION.to_owned(),
+    }
+}
+
+fn variant() -> KernelVariant {
+    if cfg!(feature = "cuda") {
+        KernelVariant::Cuda
+    } else if cfg!(feature = "vulkan") {
+        KernelVariant::Vulkan
+    } else if cfg!(feature = "metal") {
+        KernelVariant::Metal
+    } else if flag("GGML_AVX512", false) == "on" {
+        KernelVariant::Avx512
+    } else {
+        KernelVariant::Baseline
+    }
+}
+
+/// The devices that llama.cpp computes on, with the extensions of the processor that this machine has and
+/// llama.cpp is built to use.
+pub fn kernels() -> String {
+    let devices = list_llama_ggml_backend_devices();
+    let names: Vec<String> =
+        devices.iter().map(|device| format!("{} ({})", device.name, device.description.trim())).collect();
+    format!(
+        "{}; built for {}, llamafile {}, repacking {}",
+        names.join(", "),
+        built_for(),
+        flag("GGML_LLAMAFILE", true),
+        flag("GGML_CPU_REPACK", true)
+    )
+}
+
+/// How a switch of the build stands: llama.cpp's build reads the same variables.
+fn flag(name: &str, default: bool) -> &'static str {
+    let set = match name {
+        "GGML_LLAMAFILE" => option_env!("GGML_LLAMAFILE"),
+        "GGML_CPU_REPACK" => option_env!("GGML_CPU_REPACK"),
+        "GGML_AVX512" => option_env!("GGML_AVX512"),
+        _ => option_env!("GGML_AVX512_VNNI"),
+    };
+    let is_on = set.map_or(default, |set| matches!(set, "ON" | "on" | "1" | "TRUE" | "YES"));
+    if is_on { "on" } else { "off" }
+}
+
+fn built_for() -> String {
+    if !cfg!(target_arch = "x86_64") {
+        return std::env::consts::ARCH.to_owned();
+    }
+    let mut extensions = "AVX2, FMA, F16C, BMI2".to_owned();
+    for (name, shown) in [("GGML_AVX512", ", AVX-512"), ("GGML_AVX512_VNNI", ", AVX-512 VNNI")] {
+        if flag(name, false) == "on" {
+            extensions.push_str(shown);
+        }
+    }
+    extensions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_those_that_the_workspace_pins() {
+        let manifest = include_str!("../../../Cargo.toml");
+        for (name, version) in [("llama-cpp-2", BINDINGS_VERSION), ("llama-cpp-sys-2", SOURCES_VERSION)] {
+            assert!(manifest.contains(&format!("{name} = {{ version = \"={version}\"")), "{name} {version}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Vectors of texts.
+
+use crate::batch::TokenBatch;
+use crate::context_parameters::context_parameters;
+use crate::load::{Adapter, set_adapter};
+use crate::runtime::{internal, new_context};
+use crate::tokenizer::Tokenizer;
+use gage_model_protocol::{Answer, JobError, JobErrorKind, JobResult, ModelOptions, Settings, to_u32};
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::LlamaPoolingType;
+use llama_cpp_2::model::LlamaModel;
+use std::num::NonZeroU32;
+use std::time::Instant;
+
+/// Longest text that is turned into a vector, in tokens: a text is computed in one call.
+const MAX_CALL_TOKENS: usize = 512;
+
+/// The context in which texts become vectors, one text a call, so that a vector does not depend on others.
+pub struct Embedder<'m> {
+    context: LlamaContext<'m>,
+    tokenizer: Tokenizer<'m>,
+    batch: TokenBatch,
+    most_tokens: usize,
+}
+
+impl<'m> Embedder<'m> {
+    /// Makes the context, with the adapter that answers have too. Vectors are pooled as the model says; where it says nothing they are the mean over
+    /// the tokens.
+    ///
+    /// # Errors
+    /// Mostly for want of memory.
+    pub fn new(
+        model: &'m LlamaModel,
+        settings: &Settings,
+        options: &ModelOptions,
+        adapter: Option<Adapter<'_>>,
+    ) -> Result<Embedder<'m>, JobError> {
+        let most_tokens = settings.context_length.min(MAX_CALL_TOKENS);
+        let pooling_named = (model.meta_count() > 0)
+            .then(|| model.meta_val_str("general.architecture").ok())
+            .flatten()
+            .and_then(|architecture| model.meta_val_str(&format!("{architecture}.pooling_type")).ok());
+        let says_how = pooling_named.as_deref().is_some_and(|pooling| pooling != "0");
+        if pooling_named.as_deref() == Some("4") {
+            let message = "the model gives texts a rank, and no vectors: it is made to sort search results";
+            return Err(JobError::new(JobErrorKind::Unsupported, message));
+        }
+        let pooling = if says_how { LlamaPoolingType::Unspecified } else { LlamaPoolingType::Mean };
+        let parameters = context_parameters(settings, options, 1)
+            .with_n_ctx(NonZeroU32::new(to_u32(most_tokens.next_multiple_of(256))))
+            .with_n_batch(to_u32(most_tokens))
+            .with_n_ubatch(to_u32(most_tokens))
+            .with_embeddings(true)
+            .with_pooling_type(pooling);
+        let mut context = new_context(model, parameters)?;
+        if let Some(adapter) = adapter {
+            set_adapter(&mut context, adapter).map_err(internal)?;
+        }
+        Ok(Embedder {
+            context,
+            tokenizer: Tokenizer::new(model),
+            batch: TokenBatch::new(most_tokens, most_tokens, 1),
+            most_tokens,
+        })
+    }
+
+    /// Turns texts into vectors.
+    ///
+    /// # Errors
+    /// When a text is empty or too long, or the model fails.
+    pub fn embed(&mut self, name: &str, texts: Vec<String>) -> Result<JobResult, JobError> {
+        let started = Instant::now();
+        let mut tokens = 0;
+        let mut vectors = Vec::with_capacity(texts.len());
+        for (index, text) in texts.into_iter().enumerate() {
+            let (vector, count) = self.vector(&text).map_err(|error| JobError {
+                message: format!("request '{name}', text {index}: {}", error.message),
+                ..error
+            })?;
+            vectors.push(vector);
+            tokens += u64::from(to_u32(count));
+        }
+        Ok(JobResult {
+            answer: Answer::Embedded { vectors, tokens },
+            latency: started.elapsed(),
+            first_token: None,
+        })
+    }
+
+    fn vector(&mut self, text: &str) -> Result<(Vec<f32>, usize), JobError> {
+        let tokens = self.tokenizer.whole(text)?;
+        if text.is_empty() || tokens.is_empty() {
+            return Err(JobError::new(JobErrorKind::Rejected, "it is empty"));
+        }
+        if tokens.len() > self.most_tokens {
+            let message = format!(
+                "it has {} tokens, and a text of at most {} can be turned into a vector",
+                tokens.len(),
+                self.most_tokens
+            );
+            return Err(JobError::new(JobErrorKind::ContextLength, message));
+        }
+        self.context.clear_kv_cache();
+        self.batch.clear();
+        for (position, token) in tokens.iter().enumerate() {
+            self.batch.add(*token, position, &[0], true)?;
+        }
+        self.batch.decode(&mut self.context)?;
+        let vector = self
+            .context
+            .embeddings_seq_ith(0)
+            .map_err(|error| internal(format!("the model gives no vector for a text: {error}")))?;
+        if vector.iter().any(|number| !number.is_finite()) {
+            return Err(internal("the model's vector is not numbers"));
+        }
+        Ok((vector.to_vec(), tokens.len()))
+    }
+}

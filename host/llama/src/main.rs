@@ -1,0 +1,55 @@
+//! The `gage-model` program: runs one model for a `gage-host`, which starts it and talks to it over its standard streams.
+
+use clap::Parser;
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// Requests and answers are made on one thread and dropped on others, at which the system's allocator is slow.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Where the bindings of llama.cpp complain of how llama.cpp logs: in pieces, such as the dots while a model is loaded.
+/// These lines say nothing of the model.
+const BINDINGS_LOG_TARGET: &str = "llama_cpp_2::log";
+
+/// Runs a model for gage-host, which starts this program and talks to it over its standard streams.
+#[derive(Debug, Parser)]
+#[command(name = "gage-model", version)]
+struct Arguments {
+    /// Which logs are written to the standard error stream, one JSON object a line.
+    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    log: String,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if std::io::stdin().is_terminal() {
+        eprintln!("error: gage-model is started by gage-host; run a suite with `gage-host run`");
+        return ExitCode::from(2);
+    }
+    init_logs(&arguments.log);
+    match gage_llama::serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("cannot run the model: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes logs to the standard error stream; with `warn` where the filter is not valid, which gage-host refuses itself.
+fn init_logs(filter: &str) {
+    let full = if filter.contains(BINDINGS_LOG_TARGET) {
+        filter.to_owned()
+    } else {
+        format!("{filter},{BINDINGS_LOG_TARGET}=off")
+    };
+    let filter = EnvFilter::try_new(full).unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
+}

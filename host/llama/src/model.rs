@@ -1,0 +1,90 @@
+//! Loads a model and says what it is.
+
+use crate::captured_log::captured;
+use crate::load_error::LoadError;
+use crate::runtime::runtime;
+use crate::tokenizer::token_text;
+use gage_config::SplitMode;
+use gage_model_protocol::gguf::quantization_name;
+use gage_model_protocol::{ModelFacts, ModelOptions, to_usize};
+use llama_cpp_2::list_llama_ggml_backend_devices;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::model::params::{LlamaModelParams, LlamaSplitMode};
+
+/// Loads the model, with so many layers on the GPU.
+///
+/// # Errors
+/// When llama.cpp cannot be started or refuses the file.
+pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, LoadError> {
+    let split_mode = match options.split_mode {
+        SplitMode::Row => LlamaSplitMode::Row,
+        SplitMode::None => LlamaSplitMode::None,
+        SplitMode::Layer => LlamaSplitMode::Layer,
+    };
+    // Before devices are named: it finds them.
+    let runtime = runtime()?;
+    let mut parameters =
+        LlamaModelParams::default().with_n_gpu_layers(gpu_layers).with_split_mode(split_mode);
+    if let Some(main_gpu) = options.main_gpu {
+        parameters = parameters.with_main_gpu(i32::try_from(main_gpu).unwrap_or(0));
+    }
+    if !options.devices.is_empty() {
+        let devices: Vec<usize> = options.devices.iter().copied().map(to_usize).collect();
+        parameters = parameters
+            .with_devices(&devices)
+            .map_err(|error| LoadError::Setting(no_device(&error.to_string())))?;
+    }
+    let (loaded, log) = captured(|| LlamaModel::load_from_file(runtime, &options.model_path, &parameters));
+    loaded.map_err(|error| {
+        // The last lines only repeat that it failed.
+        let reason = log.into_iter().find(|line| line.contains("error") || line.contains("unknown"));
+        let reason = reason.unwrap_or_else(|| error.to_string());
+        let path = options.model_path.clone();
+        let help = if reason.contains("unknown model architecture") {
+            "; this build of llama.cpp is older than the model, or the file is no language model"
+        } else {
+            ""
+        };
+        LoadError::Load { path, reason: format!("{reason}{help}") }
+    })
+}
+
+/// Why devices cannot be used, with those that there are.
+fn no_device(why: &str) -> String {
+    let devices: Vec<String> = list_llama_ggml_backend_devices()
+        .iter()
+        .map(|device| format!("{} {} ({})", device.index, device.name, device.description))
+        .collect();
+    format!(
+        "`devices`: {why}; this program computes on: {}. Name some of these by number, or leave it out",
+        devices.join(", ")
+    )
+}
+
+/// Whether the memory of a sequence can be cut to a prefix, which a recurrent state cannot.
+pub fn keeps_prefixes(model: &LlamaModel) -> bool {
+    !model.is_recurrent() && !model.is_hybrid()
+}
+
+/// What the model says about itself.
+pub fn facts_of(model: &LlamaModel) -> ModelFacts {
+    let vocabulary = model.vocab();
+    let special_tokens = vocabulary.tokens().filter(|token| vocabulary.is_control(*token));
+    let metadata = |key| model.meta_val_str(key).ok().filter(|text| !text.is_empty());
+    ModelFacts {
+        architecture: metadata("general.architecture"),
+        name: metadata("general.name"),
+        parameters: model.n_params(),
+        tensor_bytes: model.size(),
+        quantization: metadata("general.file_type")
+            .and_then(|number| number.parse().ok())
+            .map(quantization_name),
+        training_context: model.n_ctx_train(),
+        vocabulary_size: vocabulary.n_tokens(),
+        embedding_length: model.n_embd_out(),
+        chat_template: metadata("tokenizer.chat_template"),
+        bos_token: token_text(&vocabulary, vocabulary.bos()),
+        eos_token: token_text(&vocabulary, vocabulary.eos()),
+        special_tokens: special_tokens.map(|token| token_text(&vocabulary, token)).collect(),
+    }
+}

@@ -1,0 +1,52 @@
+//! What there is once in a process: llama.cpp itself, its log, and the lock under which
+//! contexts are made.
+
+use crate::load_error::LoadError;
+use gage_model_protocol::{JobError, JobErrorKind};
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::llama_backend::LlamaBackend;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::{LogOptions, send_logs_to_tracing};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+
+static RUNTIME: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+
+/// Making a context changes the model behind a shared reference, so that no two are made at
+/// once.
+static NEW_CONTEXT: Mutex<()> = Mutex::new(());
+
+/// Starts llama.cpp when it is first asked for, and sends its log to `tracing`. It is never
+/// stopped.
+///
+/// # Errors
+/// When it does not start.
+pub fn runtime() -> Result<&'static LlamaBackend, LoadError> {
+    let start = || {
+        send_logs_to_tracing(LogOptions::default());
+        if std::env::var_os("OMP_WAIT_POLICY").is_none() {
+            tracing::info!("OMP_WAIT_POLICY is not set; `passive` is faster where cores are busy");
+        }
+        LlamaBackend::init().map_err(|error| error.to_string())
+    };
+    RUNTIME.get_or_init(start).as_ref().map_err(|reason| LoadError::Runtime(reason.clone()))
+}
+
+/// Makes a context, one at a time in the whole process.
+///
+/// # Errors
+/// Mostly for want of memory.
+pub fn new_context(model: &LlamaModel, parameters: LlamaContextParams) -> Result<LlamaContext<'_>, JobError> {
+    let runtime = runtime().map_err(|error| internal(error.to_string()))?;
+    let cells = parameters.n_ctx().map_or(0, u32::from);
+    let _only_one = NEW_CONTEXT.lock();
+    model
+        .new_context(runtime, parameters)
+        .map_err(|error| internal(format!("llama.cpp cannot make a context of {cells} tokens: {error}")))
+}
+
+/// An error that is not the request's fault.
+pub fn internal(message: impl Into<String>) -> JobError {
+    JobError::new(JobErrorKind::Internal, message)
+}

@@ -1,0 +1,157 @@
+//! Which requests are let in, and what they take over from others.
+
+use super::request::Request;
+use super::{Event, Scheduler};
+use crate::batch::shorten;
+use crate::prefix_cache::{common, whole_parts};
+use crate::runtime::internal;
+use gage_model_protocol::{JobError, to_u32};
+use std::time::Instant;
+
+/// Tokens that are worth waiting for until another request has computed them.
+const WORTH_WAITING: usize = 32;
+
+/// Where the beginning of a prompt can be taken from.
+enum Source {
+    Nowhere,
+    /// From the sequence that an earlier request left.
+    Held(i32, usize),
+    /// From the sequence of a request that is being worked on.
+    Active(i32, usize),
+    /// From one that has not computed it yet.
+    Later,
+}
+
+impl Scheduler<'_> {
+    /// Lets requests in as long as there is room.
+    pub(super) fn admit(&mut self) {
+        while let Some(request) = self.waiting.front() {
+            let settings = self.preparation.settings;
+            if settings.deterministic && !self.active.is_empty() {
+                return;
+            }
+            let generating = self.active.iter().filter(|request| request.is_generation()).count();
+            if request.is_generation() && generating >= settings.slots {
+                return;
+            }
+            let source = self.source(request);
+            let (cells, count) = (request.cells(), request.lanes() + 1);
+            if matches!(source, Source::Later) {
+                return;
+            }
+            if let Source::Held(sequence, _) = source {
+                self.sequences.touch(sequence);
+            }
+            let Some(taken) = self.make_room(cells, count, &source) else { return };
+            let Some(request) = self.waiting.pop_front() else { return };
+            self.start(request, taken);
+        }
+    }
+
+    /// Where the beginning of a prompt can be taken from. The last token is always computed.
+    fn source(&self, asked: &Request) -> Source {
+        let prompt = &asked.prompt;
+        if !self.shares {
+            return Source::Nowhere;
+        }
+        let most = prompt.len().saturating_sub(1);
+        let settings = self.preparation.settings;
+        let spans = asked.spans();
+        let counted = |common: usize| match settings.deterministic {
+            true => whole_parts(common, prompt.len(), &spans, settings.call_tokens),
+            false => common,
+        };
+        let held =
+            self.sequences.best(prompt, counted).map(|(sequence, length)| (sequence, length.min(most)));
+        let held = held.filter(|(_, length)| *length > 0);
+        let (mut now, mut later) = (None, 0);
+        for request in &self.active {
+            let planned = common(&request.prompt, prompt).min(most);
+            let computed = planned.min(request.computed);
+            later = later.max(planned);
+            if computed > now.map_or(0, |(_, length)| length)
+                && let Some(sequence) = request.sequences.first()
+            {
+                now = Some((*sequence, computed));
+            }
+        }
+        let best = held.map_or(0, |(_, length)| length).max(now.map_or(0, |(_, length)| length));
+        match (held, now) {
+            _ if later >= best + WORTH_WAITING => Source::Later,
+            (Some((sequence, length)), _) if length == best => Source::Held(sequence, length),
+            (_, Some((sequence, length))) => Source::Active(sequence, length),
+            _ => Source::Nowhere,
+        }
+    }
+
+    /// Makes room for a request, at the cost of earlier prompts, and gives its sequences and how many tokens of
+    /// its prompt they hold; `None` when it has to wait.
+    fn make_room(&mut self, cells: usize, count: usize, source: &Source) -> Option<(Vec<i32>, usize)> {
+        let in_use: usize = self.active.iter().map(Request::cells).sum();
+        let mut taken_over = None;
+        loop {
+            let held = self.sequences.held_cells();
+            let has_cells = in_use + held + cells <= self.cells || (in_use == 0 && held == 0);
+            let needed = count - usize::from(taken_over.is_some());
+            // In one request's own memory nothing else may lie.
+            let is_alone = !self.preparation.settings.deterministic || held == 0;
+            if has_cells && is_alone && self.sequences.free() >= needed {
+                break;
+            }
+            match self.sequences.oldest() {
+                Some(held) if matches!(source, Source::Held(sequence, _) if *sequence == held.sequence) => {
+                    taken_over = Some(held.sequence);
+                }
+                Some(held) => self.drop_held(held),
+                None if taken_over.is_some() => {
+                    // It has to wait, and what it would have taken over is lost to it.
+                    if let Some(sequence) = taken_over {
+                        shorten(&mut self.context, sequence, 0);
+                        self.sequences.give(sequence);
+                    }
+                    return None;
+                }
+                None => return None,
+            }
+        }
+        let mut sequences: Vec<i32> = taken_over.into_iter().collect();
+        sequences.extend(self.sequences.take(count - sequences.len())?);
+        let first = sequences.first().copied()?;
+        let length = match (source, taken_over) {
+            (Source::Held(_, length), Some(sequence)) => shorten(&mut self.context, sequence, *length),
+            (Source::Held(sequence, length) | Source::Active(sequence, length), None) => {
+                self.copy(*sequence, first, Some(*length)).map_or(0, |()| *length)
+            }
+            _ => 0,
+        };
+        Some((sequences, length))
+    }
+
+    /// Lets a sequence share the first cells of another one, or all.
+    pub(super) fn copy(&mut self, from: i32, to: i32, length: Option<usize>) -> Result<(), JobError> {
+        self.context
+            .kv_cache_seq_cp(from, to, length.map(|_| 0), length.map(to_u32))
+            .map_err(|error| internal(format!("a sequence cannot be copied: {error}")))
+    }
+
+    fn start(&mut self, mut request: Request, (sequences, length): (Vec<i32>, usize)) {
+        request.begin(sequences, length);
+        if length >= WORTH_WAITING {
+            self.sequences.expect_more();
+        }
+        self.counts.reused_tokens += u64::from(to_u32(length));
+        self.events.push(Event::Began(request.number));
+        if let Some(rolling) = self.rolling.get_mut(&request.number) {
+            rolling.started.get_or_insert_with(Instant::now);
+        }
+        let made = if self.shares { self.next_round(&mut request).map(|_| ()) } else { Ok(()) };
+        match made {
+            Ok(()) => self.active.push(request),
+            Err(error) => {
+                self.answer(&mut request, Err(error));
+                self.release(request, false);
+            }
+        }
+        self.counts.most_requests = self.counts.most_requests.max(u64::from(to_u32(self.active.len())));
+    }
+}

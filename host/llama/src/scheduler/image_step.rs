@@ -1,0 +1,49 @@
+//! Images in prompts: each is computed by itself when its request has come to it.
+
+use super::Scheduler;
+use super::request::Request;
+use crate::runtime::internal;
+use gage_model_protocol::{JobError, to_u32};
+
+impl Scheduler<'_> {
+    /// Computes the image that a request has come to, of the first such request. One image a step, so that others
+    /// go on meanwhile. Where it fails, its request does, and no other.
+    pub(super) fn see(&mut self) {
+        let Some(index) = self.active.iter().position(|request| request.next_image().is_some()) else {
+            return;
+        };
+        let mut request = self.active.remove(index);
+        match self.see_next(&mut request) {
+            Ok(()) => self.active.insert(index, request),
+            Err(error) => {
+                self.answer(&mut request, Err(error));
+                self.release(request, false);
+            }
+        }
+    }
+
+    fn see_next(&mut self, request: &mut Request) -> Result<(), JobError> {
+        let (Some(image), Some((first, others))) = (request.next_image(), request.sequences.split_first())
+        else {
+            return Err(internal("there is no image to compute"));
+        };
+        let vision = self.preparation.vision.as_mut().ok_or_else(|| internal("there is no `mmproj`"))?;
+        vision.compute(image, &mut self.context, *first).map_err(|error| JobError {
+            message: format!("request '{}': {}", request.name, error.message),
+            ..error
+        })?;
+        self.counts.calls += 1;
+        self.counts.images += 1;
+        self.counts.evaluated_tokens += u64::from(to_u32(image.facts.tokens));
+        let span = image.span();
+        if self.shares {
+            for sequence in others.iter().take(request.lanes_in_use) {
+                self.context
+                    .kv_cache_seq_cp(*first, *sequence, Some(to_u32(span.start)), Some(to_u32(span.end)))
+                    .map_err(|error| internal(format!("a sequence cannot be copied: {error}")))?;
+            }
+        }
+        request.computed = span.end;
+        Ok(())
+    }
+}

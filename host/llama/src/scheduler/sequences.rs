@@ -1,0 +1,144 @@
+//! Which sequences are free, and which hold the beginnings of earlier prompts.
+
+use crate::prefix_cache::common;
+use llama_cpp_2::token::LlamaToken;
+use std::collections::{BTreeSet, VecDeque};
+
+/// The memory of earlier prompts that a later one may begin like.
+pub struct CachedPrefix {
+    /// Its sequence.
+    pub sequence: i32,
+    /// What it holds.
+    pub tokens: Vec<LlamaToken>,
+    /// The cells that it takes; more than tokens where images in it take more than their positions.
+    pub cells: usize,
+}
+
+/// All sequences of a context.
+pub struct Sequences {
+    free: BTreeSet<i32>,
+    held: VecDeque<CachedPrefix>,
+    most_held: usize,
+    /// Whether a prompt has begun like an earlier one. Until then one is held: what is held takes time from all
+    /// others, which look through its cells.
+    are_alike: bool,
+}
+
+impl Sequences {
+    /// So many sequences, of which so many may hold earlier prompts.
+    pub fn new(count: i32, most_held: usize) -> Sequences {
+        Sequences { free: (0..count).collect(), held: VecDeque::new(), most_held, are_alike: false }
+    }
+
+    /// How many are free.
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Takes so many free ones, the lowest first; nothing where there are not so many.
+    pub fn take(&mut self, count: usize) -> Option<Vec<i32>> {
+        if count > self.free.len() {
+            return None;
+        }
+        Some((0..count).filter_map(|_| self.free.pop_first()).collect())
+    }
+
+    /// Gives one back.
+    pub fn give(&mut self, sequence: i32) {
+        self.free.insert(sequence);
+    }
+
+    /// Cells that earlier prompts hold, at most: those that share some are counted twice.
+    pub fn held_cells(&self) -> usize {
+        self.held.iter().map(|held| held.cells).sum()
+    }
+
+    /// The one that a prompt has most in common with, and how much. `counted` says how much of what they have in
+    /// common can be taken over.
+    pub fn best(&self, prompt: &[LlamaToken], counted: impl Fn(usize) -> usize) -> Option<(i32, usize)> {
+        let of = |held: &CachedPrefix| counted(common(&held.tokens, prompt));
+        let best = self.held.iter().map(|held| (of(held), held.sequence)).max()?;
+        (best.0 > 0).then_some((best.1, best.0))
+    }
+
+    /// Takes a certain one out of those that hold something.
+    pub fn take_held(&mut self, sequence: i32) -> Option<CachedPrefix> {
+        let index = self.held.iter().position(|held| held.sequence == sequence)?;
+        self.held.remove(index)
+    }
+
+    /// Takes out the one that was used the longest time ago.
+    pub fn oldest(&mut self) -> Option<CachedPrefix> {
+        self.held.pop_front()
+    }
+
+    /// Notes that one is of use.
+    pub fn touch(&mut self, sequence: i32) {
+        if let Some(held) = self.take_held(sequence) {
+            self.held.push_back(held);
+        }
+    }
+
+    /// A prompt began like an earlier one: from now on as many are held as may be.
+    pub fn expect_more(&mut self) {
+        self.are_alike = true;
+    }
+
+    /// Keeps one, and gives back those that are too many: one that holds no more than this does, else the
+    /// oldest.
+    pub fn hold(&mut self, new: CachedPrefix) -> Vec<CachedPrefix> {
+        let mut dropped = Vec::new();
+        if let Some(index) = self.held.iter().position(|held| new.tokens.starts_with(&held.tokens)) {
+            dropped.extend(self.held.remove(index));
+        }
+        self.held.push_back(new);
+        let most = if self.are_alike { self.most_held } else { self.most_held.min(1) };
+        while self.held.len() > most {
+            dropped.extend(self.held.pop_front());
+        }
+        dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(numbers: &[i32]) -> Vec<LlamaToken> {
+        numbers.iter().copied().map(LlamaToken::new).collect()
+    }
+
+    fn held(sequence: i32, numbers: &[i32]) -> CachedPrefix {
+        CachedPrefix { sequence, tokens: tokens(numbers), cells: numbers.len() }
+    }
+
+    #[test]
+    fn the_longest_beginning_is_found_and_the_oldest_goes_first() {
+        let mut sequences = Sequences::new(4, 2);
+        sequences.expect_more();
+        assert_eq!(sequences.take(3), Some(vec![0, 1, 2]));
+        assert_eq!(sequences.take(2), None);
+        assert!(sequences.hold(held(0, &[1, 2, 3])).is_empty());
+        assert!(sequences.hold(held(1, &[1, 2, 9, 9])).is_empty());
+        assert_eq!(sequences.best(&tokens(&[1, 2, 9, 5]), |common| common), Some((1, 3)));
+        assert_eq!(sequences.best(&tokens(&[1, 2, 9, 5]), |common| common / 2 * 2), Some((1, 2)));
+        assert_eq!(sequences.best(&tokens(&[7]), |common| common), None);
+        sequences.touch(0);
+        let dropped: Vec<i32> = sequences.hold(held(2, &[5])).iter().map(|held| held.sequence).collect();
+        assert_eq!(dropped, [1]);
+        let dropped: Vec<i32> =
+            sequences.hold(held(1, &[1, 2, 3, 4])).iter().map(|held| held.sequence).collect();
+        assert_eq!(dropped, [0], "it holds no more than the new one");
+        assert_eq!(sequences.held_cells(), 5);
+    }
+
+    #[test]
+    fn one_is_held_until_prompts_are_alike() {
+        let mut sequences = Sequences::new(4, 2);
+        assert!(sequences.hold(held(0, &[1, 2, 3])).is_empty());
+        let dropped: Vec<i32> = sequences.hold(held(1, &[4])).iter().map(|held| held.sequence).collect();
+        assert_eq!(dropped, [0]);
+        sequences.expect_more();
+        assert!(sequences.hold(held(2, &[5])).is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! The conversation of `gage-model` with `gage-host`, over the standard streams.
+
+use crate::bench::bench;
+use crate::build::build_info;
+use crate::vocabulary::Vocabulary;
+use crate::worker;
+use gage_model_protocol::{
+    BenchOptions, Command, LOG_TARGET, ModelOptions, ToModel, read_frame, write_frame,
+};
+use std::io::{BufReader, BufWriter, Result};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::mpsc::channel;
+
+/// Greets, reads one command and carries it out. Returns when the host has closed the stream, or when the model cannot
+/// be loaded.
+///
+/// # Errors
+/// When the streams break, or the first message is not a command of this version.
+pub fn serve() -> Result<()> {
+    write_frame(&mut std::io::stdout().lock(), &build_info())?;
+    match read_frame::<Command>(&mut std::io::stdin().lock())? {
+        Some(Command::Serve(options)) => serve_model(*options),
+        Some(Command::CountTokens(path)) => count_tokens(&path),
+        Some(Command::Bench(options)) => measure(&options),
+        None => Ok(()),
+    }
+}
+
+/// Loads a model and answers requests.
+fn serve_model(options: ModelOptions) -> Result<()> {
+    let (sender, inbox) = channel();
+    std::thread::Builder::new().name("requests".to_owned()).spawn(move || {
+        let mut stdin = BufReader::new(std::io::stdin().lock());
+        while let Ok(Some(message)) = read_frame::<ToModel>(&mut stdin) {
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+        // The host is gone; the model may be in the middle of a long call.
+        std::process::exit(0);
+    })?;
+    let mut stdout = std::io::stdout().lock();
+    worker::run(options, &inbox, |message| match write_frame(&mut stdout, &message) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            tracing::debug!(target: LOG_TARGET, %error, "nobody reads answers any more");
+            ControlFlow::Break(())
+        }
+    });
+    Ok(())
+}
+
+/// Counts the tokens of one text after the other.
+fn count_tokens(path: &Path) -> Result<()> {
+    let mut stdin = BufReader::new(std::io::stdin().lock());
+    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    let vocabulary = Vocabulary::read(path);
+    write_frame(&mut stdout, &vocabulary.as_ref().map(|_| ()))?;
+    if let Ok(vocabulary) = vocabulary {
+        while let Some(text) = read_frame::<String>(&mut stdin)? {
+            write_frame(&mut stdout, &vocabulary.count(&text))?;
+        }
+    }
+    Ok(())
+}
+
+/// Measures a model, for as long as the host waits for it.
+fn measure(options: &BenchOptions) -> Result<()> {
+    std::thread::Builder::new().name("requests".to_owned()).spawn(|| {
+        // The host says nothing more; it closes the stream when it is gone.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        std::process::exit(0);
+    })?;
+    let report = bench(options);
+    write_frame(&mut std::io::stdout().lock(), &report)
+}

@@ -1,0 +1,101 @@
+//! What the tests of llama.cpp have in common: the tiny model, and requests to it.
+
+use gage_backend::{
+    Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest,
+    ModelProgram, OpenError, OpenOptions, open,
+};
+use gage_config::{Environment, load};
+use gage_core::{ContinuationScore, Message, ModelOutput, Role, SamplingParams};
+use gage_plugin::{HostOptions, PluginHost, Registry};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The tiny model.
+pub fn tiny_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/models/gage-tiny.gguf")
+}
+
+/// The program that these tests are built with.
+pub fn model_program() -> ModelProgram {
+    ModelProgram { file: Some(PathBuf::from(env!("CARGO_BIN_EXE_gage-model"))), log_filter: None }
+}
+
+/// Opens a model file with some settings.
+pub async fn open_file(file: &Path, settings: &str) -> Result<Arc<dyn Backend>, Vec<OpenError>> {
+    let text = format!(
+        "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
+         datasets: [{{dataset_id: d, loader: jsonl, params: {{path: x}}}}]\n\
+         backends: [{{backend_id: b, type: llama_cpp, config: {{model_path: '{}'{settings}}}}}]\n\
+         role_adapters: [{{adapter_id: r, role_type: dut_model, backend_id: b}}]\n\
+         custom: {{steps: [{{step: inference}}]}}\n",
+        file.display()
+    );
+    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+    let (config, problems) = load("test.yaml", &text, &[], &environment);
+    let config = config.unwrap_or_else(|| panic!("{}", problems.render(false)));
+    let host = PluginHost::new(&HostOptions::default()).expect("an engine");
+    let registry = Registry::new(host, &[]);
+    let options = OpenOptions { model_program: model_program(), ..OpenOptions::default() };
+    open(&config.backends[0], &registry, &options).await
+}
+
+/// Opens the tiny model with some settings.
+pub async fn tiny(settings: &str) -> Arc<dyn Backend> {
+    open_file(&tiny_file(), settings).await.unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+/// A conversation of one question.
+pub fn question(text: &str) -> Vec<Message> {
+    vec![Message::text(Role::User, text)]
+}
+
+/// Asks for an answer.
+pub async fn try_generate(
+    backend: &dyn Backend,
+    text: &str,
+    params: SamplingParams,
+) -> Result<ModelOutput, BackendError> {
+    let request = GenerateRequest {
+        id: text.chars().take(20).collect(),
+        messages: question(text).into(),
+        prompt: None,
+        params,
+        tools: Vec::new(),
+        tool_choice: None,
+        draw: None,
+    };
+    Ok(backend.generate(Box::new(request)).await?.output)
+}
+
+/// The answer to a question.
+pub async fn generate(backend: &dyn Backend, text: &str, params: SamplingParams) -> ModelOutput {
+    try_generate(backend, text, params).await.unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// How likely some answers are.
+pub async fn loglikelihood(backend: &dyn Backend, text: &str, options: &[String]) -> LoglikelihoodOutput {
+    let continuation = |text: &String| Continuation { id: text.clone(), text: text.clone() };
+    let request = LoglikelihoodRequest {
+        id: text.to_owned(),
+        messages: question(text).into(),
+        prompt: None,
+        continuations: options.iter().map(continuation).collect(),
+    };
+    backend.loglikelihood(request).await.unwrap_or_else(|error| panic!("{text}: {error}")).output
+}
+
+/// The most likely of some scores.
+pub fn best(scores: &[ContinuationScore]) -> &str {
+    let best = scores.iter().max_by(|one, two| one.logprob.total_cmp(&two.logprob)).expect("some");
+    &best.id
+}
+
+/// Texts as the configuration and requests hold them.
+pub fn texts(options: &[&str]) -> Vec<String> {
+    options.iter().map(|option| (*option).to_owned()).collect()
+}
+
+/// A number that the backend counted.
+pub fn counted(backend: &dyn Backend, key: &str) -> u64 {
+    backend.statistics().get(key).and_then(serde_json::Value::as_u64).unwrap_or_else(|| panic!("no {key}"))
+}

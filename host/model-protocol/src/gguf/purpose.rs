@@ -1,0 +1,293 @@
+//! What a model file is made for, by what it says of itself.
+//!
+//! llama.cpp loads encoders and diffusion models like any other, and gives numbers for whatever is asked of them. Which
+//! architectures are what is read off llama.cpp's sources of the version that the workspace pins
+//! ([`BuildInfo::llama_cpp_sys_2`](crate::BuildInfo::llama_cpp_sys_2)): which graphs compute no logits, and which set `causal_attn` to false. For all
+//! others the file says itself whether a token sees those behind it (`<architecture>.attention.causal`).
+
+use super::Gguf;
+use serde_json::Value;
+use std::path::Path;
+
+/// The number of the pooling of models that sort search results: llama.cpp's `LLAMA_POOLING_TYPE_RANK`.
+const RANK_POOLING: u64 = 4;
+
+/// Architectures whose graph computes vectors and no logits.
+const ENCODERS: [&str; 11] = [
+    "bert",
+    "eurobert",
+    "gemma-embedding",
+    "jina-bert-v2",
+    "jina-bert-v3",
+    "llama-embed",
+    "modern-bert",
+    "neo-bert",
+    "nomic-bert",
+    "nomic-bert-moe",
+    "t5encoder",
+];
+
+/// Architectures whose tokens see those behind them, whatever the file says, and that fill in text all at once.
+const DIFFUSION: [&str; 4] = ["dream", "llada", "llada-moe", "rnd1"];
+
+/// Architectures that give scores alone.
+const RANKERS: [&str; 1] = ["clef"];
+
+/// Architectures that read with one half and answer with the other.
+const TWO_HALVES: [&str; 1] = ["t5"];
+
+/// Architectures that guess what another model will answer, from what that one computes.
+const DRAFTERS: [&str; 3] = ["dflash", "eagle3", "gemma4-assistant"];
+
+/// Architectures that make sound.
+const SPEECH: [&str; 3] = ["pockettts", "qwen3tts", "wavtokenizer-dec"];
+
+/// What makes tokens of images.
+const PROJECTOR: &str = "clip";
+
+/// All other architectures that llama.cpp knows: they predict the next token from those before it, unless the file says
+/// otherwise.
+const PREDICTORS: &str = "\
+    afmoe apertus arcee arctic arwkv7 baichuan bailingmoe bailingmoe2 bailingmoe3 bitnet bloom chameleon \
+    chatglm codeshell cogvlm cohere2 cohere2moe command-r dbrx deci deepseek deepseek2 deepseek2-ocr \
+    deepseek32 deepseek4 dots1 dots3note ernie4_5 ernie4_5-moe exaone exaone-moe exaone4 falcon falcon-h1 \
+    gemma gemma2 gemma3 gemma3n gemma4 glm-dsa glm4 glm4moe glm5-next gpt-oss gpt2 gptj gptneox granite \
+    granite_swa granitehybrid granitemoe graniteswitch grok grovemoe hrm_text hunyuan-dense hunyuan-moe \
+    hunyuan_vl hy_v3 hy_v4 internlm2 jais jais2 jamba kimi-k3 kimi-linear laguna lfm2 lfm2moe llama llama4 \
+    maincoder mamba mamba2 maple mellum mimo2 minicpm minicpm3 minimax-01 minimax-m2 minimax-m3 mistral3 \
+    mistral4 mpt muse-glimmer nanbeige nemotron nemotron_h nemotron_h_moe olmo olmo2 olmoe openelm orion \
+    paddleocr pangu-embedded phi2 phi3 phimoe plamo plamo2 plamo3 plm qwen qwen2 qwen2moe qwen2vl qwen3 \
+    qwen35 qwen35moe qwen3moe qwen3next qwen3vl qwen3vlmoe qwen4exp refact rwkv6 rwkv6qwen2 rwkv7 seed_oss \
+    smallthinker smollm3 spark2_5 stablelm starcoder starcoder2 step35 talkie xverse";
+
+/// What a file is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It predicts tokens.
+    Model,
+    /// It makes vectors of texts, and predicts no tokens.
+    Encoder,
+    /// It fills in whole texts at once, and does not predict the next token.
+    Diffusion,
+    /// It sorts search results: it gives texts a rank, and no vectors.
+    Reranker,
+    /// It reads with one half and answers with the other.
+    TwoHalves,
+    /// It guesses what another model will answer.
+    Drafter,
+    /// It makes sound.
+    Speech,
+    /// It lies on top of a model.
+    Adapter,
+    /// It makes tokens of images for a model.
+    Projector,
+}
+
+impl Purpose {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Purpose::Model => "model",
+            Purpose::Encoder => "encoder",
+            Purpose::Diffusion => "diffusion",
+            Purpose::Reranker => "reranker",
+            Purpose::TwoHalves => "encoder_decoder",
+            Purpose::Drafter => "drafter",
+            Purpose::Speech => "speech",
+            Purpose::Adapter => "adapter",
+            Purpose::Projector => "projector",
+        }
+    }
+
+    /// What it does rather than answer, as a sentence goes on behind the name of the file; nothing for a model.
+    pub fn limits(self) -> Option<&'static str> {
+        match self {
+            Purpose::Model => None,
+            Purpose::Encoder => {
+                Some("makes vectors of texts, and answers nothing: a helper model for `embed`")
+            }
+            Purpose::Diffusion => Some(
+                "fills in whole texts at once, each token seeing those behind it: it does not predict what comes next",
+            ),
+            Purpose::Reranker => Some("sorts search results: it gives texts a rank, and no vectors"),
+            Purpose::TwoHalves => {
+                Some("reads with one half and answers with the other (an encoder with a decoder)")
+            }
+            Purpose::Drafter => {
+                Some("guesses what another model will answer, and answers nothing without that one")
+            }
+            Purpose::Speech => Some("makes sound, and no text"),
+            Purpose::Adapter => Some("is an adapter, which lies on top of a model, and is none"),
+            Purpose::Projector => Some("makes tokens of images for a model, and is none"),
+        }
+    }
+
+    /// What to do where such a file is named as a model; nothing for what can be loaded as one.
+    fn remedy(self) -> Option<&'static str> {
+        match self {
+            Purpose::Model | Purpose::Encoder | Purpose::Diffusion | Purpose::Reranker => None,
+            Purpose::TwoHalves => {
+                Some("this program asks models that read from left to right, so name one of these")
+            }
+            Purpose::Drafter => Some("name the model that it is made for"),
+            Purpose::Speech => Some("name a language model"),
+            Purpose::Adapter => {
+                Some("name it as `lora: {path: …}`, and the model that it is made for as `model_path`")
+            }
+            Purpose::Projector => Some("name it as `mmproj`, and the model as `model_path`"),
+        }
+    }
+
+    /// Whether it turns texts into vectors.
+    pub fn makes_vectors(self) -> bool {
+        matches!(self, Purpose::Model | Purpose::Encoder | Purpose::Diffusion)
+    }
+}
+
+impl Gguf {
+    /// What it is made for.
+    pub fn purpose(&self) -> Purpose {
+        if self.text("general.type") == Some("adapter") {
+            return Purpose::Adapter;
+        }
+        match (self.of_architecture_itself(), self.of_architecture("pooling_type")) {
+            (Purpose::Model | Purpose::Encoder, Some(RANK_POOLING)) => Purpose::Reranker,
+            (purpose, _) => purpose,
+        }
+    }
+
+    /// Whether it predicts the next token from those before it, so that answers and likelihoods can be asked for.
+    pub fn predicts(&self) -> bool {
+        self.purpose() != Purpose::Adapter && self.of_architecture_itself() == Purpose::Model
+    }
+
+    /// What its architecture is made for, and whether its tokens see those behind them.
+    fn of_architecture_itself(&self) -> Purpose {
+        let Some(name) = self.architecture() else { return Purpose::Model };
+        let sees_all = self.metadata.get(&format!("{name}.attention.causal")) == Some(&Value::Bool(false));
+        match purpose_of(name) {
+            None | Some(Purpose::Model) if sees_all => Purpose::Encoder,
+            purpose => purpose.unwrap_or(Purpose::Model),
+        }
+    }
+
+    /// Why a file cannot be loaded as a model, with what to do, where it is made for something else. `path` is how the file
+    /// is named in the message.
+    pub fn no_model(&self, path: &Path) -> Option<String> {
+        let purpose = self.purpose();
+        let remedy = purpose.remedy()?;
+        Some(format!("{} {}; {remedy}", path.display(), purpose.limits().unwrap_or_default()))
+    }
+
+    /// Why llama.cpp will refuse a file, where it does not know its architecture.
+    pub fn unknown_architecture(&self, path: &Path) -> Option<String> {
+        let Some(name) = self.architecture() else {
+            return Some(format!(
+                "the model file {} names no architecture (`general.architecture`); it is no model, or was converted wrongly",
+                path.display()
+            ));
+        };
+        purpose_of(name).is_none().then(|| {
+            format!(
+                "llama.cpp cannot load the model file {}: unknown model architecture: '{name}'; this build of llama.cpp is older                  than the model, or the file is no language model",
+                path.display()
+            )
+        })
+    }
+}
+
+/// What an architecture is made for; nothing where llama.cpp does not know it.
+fn purpose_of(architecture: &str) -> Option<Purpose> {
+    let kinds: [(&[&str], Purpose); 7] = [
+        (&ENCODERS, Purpose::Encoder),
+        (&DIFFUSION, Purpose::Diffusion),
+        (&RANKERS, Purpose::Reranker),
+        (&TWO_HALVES, Purpose::TwoHalves),
+        (&DRAFTERS, Purpose::Drafter),
+        (&SPEECH, Purpose::Speech),
+        (&[PROJECTOR], Purpose::Projector),
+    ];
+    let listed = kinds.iter().find(|(names, _)| names.contains(&architecture)).map(|(_, purpose)| *purpose);
+    let predicts = || PREDICTORS.split_whitespace().any(|name| name == architecture);
+    listed.or_else(|| predicts().then_some(Purpose::Model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    fn file(architecture: &str, keys: &[(&str, Value)]) -> Gguf {
+        let mut metadata = BTreeMap::from([("general.architecture".to_owned(), json!(architecture))]);
+        for (key, value) in keys {
+            metadata.insert(key.replace('*', architecture), value.clone());
+        }
+        Gguf { version: 3, file_bytes: 0, metadata, tensors: Vec::new() }
+    }
+
+    #[test]
+    fn only_what_predicts_the_next_token_may_be_asked_for_likelihoods() {
+        let causal = |flag: bool| ("*.attention.causal", json!(flag));
+        let ranks = || ("*.pooling_type", json!(4));
+        for (architecture, keys, purpose, predicts, vectors) in [
+            ("llama", vec![], Purpose::Model, true, true),
+            ("llama", vec![causal(true)], Purpose::Model, true, true),
+            ("llama", vec![causal(false)], Purpose::Encoder, false, true),
+            ("qwen3", vec![ranks()], Purpose::Reranker, true, false),
+            ("qwen3", vec![ranks(), causal(false)], Purpose::Reranker, false, false),
+            ("bert", vec![], Purpose::Encoder, false, true),
+            // What the file says does not give it logits.
+            ("bert", vec![causal(true)], Purpose::Encoder, false, true),
+            ("gemma-embedding", vec![], Purpose::Encoder, false, true),
+            ("llama-embed", vec![], Purpose::Encoder, false, true),
+            ("bert", vec![ranks()], Purpose::Reranker, false, false),
+            ("llada", vec![causal(true)], Purpose::Diffusion, false, true),
+            ("llada-moe", vec![], Purpose::Diffusion, false, true),
+            ("dream", vec![], Purpose::Diffusion, false, true),
+            ("rnd1", vec![], Purpose::Diffusion, false, true),
+            ("clef", vec![], Purpose::Reranker, false, false),
+            ("t5", vec![], Purpose::TwoHalves, false, false),
+            ("eagle3", vec![], Purpose::Drafter, false, false),
+            ("qwen3tts", vec![], Purpose::Speech, false, false),
+            ("clip", vec![], Purpose::Projector, false, false),
+            ("llama", vec![("general.type", json!("adapter"))], Purpose::Adapter, false, false),
+        ] {
+            let gguf = file(architecture, &keys);
+            let found = (gguf.purpose(), gguf.predicts(), gguf.purpose().makes_vectors());
+            assert_eq!(found, (purpose, predicts, vectors), "{architecture} {keys:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_model_is_told_with_what_to_do() {
+        let path = Path::new("x.gguf");
+        for (architecture, keys, expected) in [
+            ("llama", vec![("general.type", json!("adapter"))], "name it as `lora: {path: …}`"),
+            ("clip", vec![], "name it as `mmproj`, and the model as `model_path`"),
+            ("t5", vec![], "an encoder with a decoder"),
+            ("dflash", vec![], "name the model that it is made for"),
+            ("pockettts", vec![], "makes sound, and no text"),
+        ] {
+            let told = file(architecture, &keys).no_model(path).expect("no model");
+            assert!(told.starts_with("x.gguf ") && told.contains(expected), "{told}");
+        }
+        for architecture in ["llama", "bert", "llada", "clef"] {
+            assert_eq!(file(architecture, &[]).no_model(path), None, "{architecture}");
+        }
+    }
+
+    #[test]
+    fn what_llama_cpp_does_not_know_is_told_before_it_is_asked() {
+        let path = Path::new("x.gguf");
+        for known in ["llama", "gemma3", "qwen3vl", "bert", "dream", "clip"] {
+            assert_eq!(file(known, &[]).unknown_architecture(path), None, "{known}");
+        }
+        let told = file("lhama", &[]).unknown_architecture(path).expect("unknown");
+        assert!(told.contains("unknown model architecture: 'lhama'"), "{told}");
+        // That a token sees all others makes no unknown architecture known.
+        assert!(file("lhama", &[("*.attention.causal", json!(false))]).unknown_architecture(path).is_some());
+        let told = file("", &[]).unknown_architecture(path).expect("none");
+        assert!(told.contains("names no architecture"), "{told}");
+    }
+}

@@ -1,0 +1,27 @@
+//! The protocol between `gage-host` and `gage-model`, and what both know about model files without llama.cpp.
+//!
+//! Imports `gage-core` and, for the settings of a model, `gage-config`. Links no llama.cpp: a program that only reads
+//! GGUF files, estimates memory or talks to a model process needs no C++ compiler.
+
+mod bench;
+mod build_info;
+mod frames;
+pub mod gguf;
+mod load_options;
+pub mod memory_estimate;
+mod messages;
+mod settings;
+
+pub use bench::{BenchFigure, BenchOptions, BenchReport};
+pub use build_info::{BuildInfo, KernelVariant, PROTOCOL_VERSION};
+pub use frames::{read_frame, write_frame};
+pub use load_options::{GrammarSource, ModelOptions};
+pub use messages::{
+    Answer, Command, Completion, Constraint, Counts, DEFAULT_MAX_NEW_TOKENS, DEFAULT_SEED, FromModel,
+    GenerateTask, Job, JobError, JobErrorKind, JobResult, LoadedModel, ModelFacts, Prompt, ScoredText, Task,
+    ToModel, TokenLogprob,
+};
+pub use settings::{Settings, to_u32, to_usize};
+
+/// The target under which llama.cpp's own log lines are recorded.
+pub const LOG_TARGET: &str = "llama-cpp-2";

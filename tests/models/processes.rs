@@ -1,0 +1,352 @@
+//! The process of a model: killed, replaced, missing, or of another build.
+
+use crate::hub_server::HubServer;
+use crate::support::{CommandOutput, Workspace, program_file, repository};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+fn tiny() -> String {
+    repository().join("config/custom/tiny.yaml").display().to_string()
+}
+
+fn model() -> String {
+    repository().join("config/models/gage-tiny.gguf").display().to_string()
+}
+
+/// A run that has answered some samples, with the process of its model and what is left of its log.
+#[cfg(unix)]
+fn under_way(workspace: &Workspace, run_id: &str) -> (Child, u32, BufReader<std::process::ChildStderr>) {
+    under_way_with(workspace, run_id, &[])
+}
+
+#[cfg(unix)]
+fn under_way_with(
+    workspace: &Workspace,
+    run_id: &str,
+    further: &[&str],
+) -> (Child, u32, BufReader<std::process::ChildStderr>) {
+    let mut command = workspace.program();
+    command.args(["run", &tiny(), "--run-id", run_id, "--quiet", "--json", "--log", "info"]).args(further);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("piped"));
+    let mut model = None;
+    let mut line = String::new();
+    while model.is_none() {
+        line.clear();
+        assert!(log.read_line(&mut line).expect("UTF-8") > 0, "the run ended without a model");
+        let pid = line.split("pid=").nth(1).and_then(|rest| rest.split_whitespace().next());
+        model = pid.filter(|_| line.contains("in a process of its own")).and_then(|pid| pid.parse().ok());
+    }
+    let journal = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
+    while std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count()) < 10 {
+        assert!(child.try_wait().expect("a child").is_none(), "the run ended too early");
+        std::thread::yield_now();
+    }
+    (child, model.expect("told"), log)
+}
+
+#[cfg(unix)]
+fn kill(pid: u32) {
+    let status = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_that_is_killed_costs_a_run_nothing() {
+    let workspace = Workspace::new();
+    let (child, model, mut log) = under_way(&workspace, "killed");
+    kill(model);
+    let rest = std::thread::spawn(move || {
+        let mut rest = String::new();
+        log.read_to_string(&mut rest).map(|_| rest)
+    });
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = rest.join().expect("no panic").expect("UTF-8");
+    assert_eq!(ended.status.code(), Some(0), "{log}");
+    assert!(log.contains("ended by the signal 9 (SIGKILL"), "{log}");
+    workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
+    for file in ["samples.jsonl", "summary.json"] {
+        assert_eq!(
+            workspace.read(&format!("runs/killed/{file}")),
+            workspace.read(&format!("runs/whole/{file}")),
+            "{file}"
+        );
+    }
+}
+
+/// A model that crashes whenever it is started is given up, and nothing that was answered is lost.
+#[cfg(unix)]
+#[test]
+fn a_model_that_crashes_again_and_again_ends_the_run_as_incomplete() {
+    let workspace = Workspace::new();
+    let (child, model, mut log) = under_way(&workspace, "given-up");
+    kill(model);
+    let rest = std::thread::spawn(move || {
+        let (mut rest, mut line) = (String::new(), String::new());
+        while log.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+            let pid = line.split("pid=").nth(1).and_then(|rest| rest.split_whitespace().next());
+            if let Some(pid) = pid.filter(|_| line.contains("in a process of its own")) {
+                kill(pid.parse().expect("a number"));
+            }
+            rest.push_str(&line);
+            line.clear();
+        }
+        rest
+    });
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = rest.join().expect("no panic");
+    assert_eq!(ended.status.code(), Some(4), "{log}");
+    assert!(log.contains("without an answer between them"), "{log}");
+    assert!(log.contains("the model of the backend `tiny` is lost"), "{log}");
+    // The model is there again, and what it answered before is not asked once more.
+    workspace.run(&["run", &tiny(), "--resume", "given-up", "--quiet"]).expect_code(0);
+    workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
+    assert_eq!(workspace.read("runs/given-up/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+}
+
+/// A run with a copy of the model, under way; with the copy, its process and what becomes of its log.
+#[cfg(unix)]
+fn under_way_with_copy(
+    workspace: &Workspace,
+    run_id: &str,
+) -> (Child, u32, PathBuf, std::thread::JoinHandle<String>) {
+    let copy = workspace.path("copy.gguf");
+    std::fs::copy(model(), &copy).expect("copied");
+    let set = format!("backends.tiny.config.model_path={}", copy.display());
+    let (child, pid, mut log) = under_way_with(workspace, run_id, &["--set", &set]);
+    let rest = std::thread::spawn(move || {
+        let mut rest = String::new();
+        log.read_to_string(&mut rest).expect("UTF-8");
+        rest
+    });
+    (child, pid, copy, rest)
+}
+
+#[cfg(unix)]
+#[test]
+fn replaced_model_is_not_loaded_after_a_crash() {
+    let workspace = Workspace::new();
+    let (child, pid, copy, rest) = under_way_with_copy(&workspace, "replaced");
+    std::fs::copy(model().replace("gage-tiny.gguf", "gage-tiny-early.gguf"), workspace.path("other"))
+        .and_then(|_| std::fs::rename(workspace.path("other"), &copy))
+        .expect("replaced");
+    kill(pid);
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = rest.join().expect("no panic");
+    assert_eq!(ended.status.code(), Some(2), "{log}");
+    assert!(log.contains("copy.gguf changed after the model was loaded: its digest is sha256:"), "{log}");
+    assert!(!workspace.path("runs/replaced/summary.json").exists());
+    // With the first model back, the answers that it gave are kept.
+    std::fs::copy(model(), &copy).expect("restored");
+    let set = format!("backends.tiny.config.model_path={}", copy.display());
+    workspace.run(&["run", &tiny(), "--resume", "replaced", "--quiet", "--set", &set]).expect_code(0);
+    workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
+    assert_eq!(workspace.read("runs/replaced/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+}
+
+#[cfg(unix)]
+#[test]
+fn overwritten_model_ends_the_run_without_figures() {
+    let workspace = Workspace::new();
+    let (child, _, copy, rest) = under_way_with_copy(&workspace, "overwritten");
+    // The last byte belongs to a weight: the model goes on, with another number in it.
+    let mut bytes = std::fs::read(&copy).expect("read");
+    *bytes.last_mut().expect("a byte") ^= 1;
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&copy)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
+        .expect("written in place");
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = rest.join().expect("no panic");
+    assert_eq!(ended.status.code(), Some(2), "{log}");
+    assert!(log.contains("copy.gguf changed after the model was loaded"), "{log}");
+    assert!(!workspace.path("runs/overwritten/summary.json").exists());
+}
+
+/// A folder with a copy of the program, and under some names what is to be found beside it.
+fn program_folder(workspace: &Workspace, beside: &[(&str, &Path)]) -> PathBuf {
+    let folder = workspace.path("bin");
+    std::fs::create_dir(&folder).expect("a folder");
+    let program = program_file("gage-host");
+    for (name, original) in beside.iter().chain(&[("gage-host", program.as_path())]) {
+        let file = folder.join(name);
+        std::fs::hard_link(original, &file)
+            .or_else(|_| std::fs::copy(original, &file).map(|_| ()))
+            .expect("the program once more");
+    }
+    folder
+}
+
+/// A run of one sample by the program in a folder.
+fn run_from(workspace: &Workspace, folder: &Path, further: &[&str]) -> CommandOutput {
+    let mut command = std::process::Command::new(folder.join("gage-host"));
+    let environment = workspace.program();
+    command.envs(environment.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("PATH", "/nowhere").current_dir(workspace.path("")).stdin(Stdio::null());
+    command.args(["run", &tiny(), "--quiet", "--max-samples", "1", "--log", "info"]).args(further);
+    CommandOutput::of(command.output().expect("the program runs"))
+}
+
+/// The variant that is named for a processor has to be built for it, and `kernels` says whether it may be used.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn variant_beside_the_program_is_used_where_the_machine_can() {
+    let workspace = Workspace::new();
+    let model = program_file("gage-model");
+    let folder = program_folder(&workspace, &[("gage-model", &model), ("gage-model-avx512", &model)]);
+    let flags = ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni"];
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let runs_here = flags.iter().all(|flag| cpu.contains(flag));
+    let baseline =
+        run_from(&workspace, &folder, &["--set", "backends.tiny.config.kernels=baseline"]).expect_code(0);
+    let line = baseline.stderr.lines().find(|line| line.contains("in a process of its own")).expect("a line");
+    assert!(!line.contains("gage-model-avx512"), "{line}");
+    // The file is a copy of the baseline, which is noticed before it runs a model.
+    let auto = run_from(&workspace, &folder, &["--set", "backends.tiny.config.kernels=auto"]);
+    assert_eq!(auto.code, Some(if runs_here { 2 } else { 0 }), "{}", auto.transcript());
+    assert_eq!(
+        auto.stderr.contains("gage-model-avx512 is not what its name says"),
+        runs_here,
+        "{}",
+        auto.stderr
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn missing_or_wrong_model_program_is_named_with_the_remedy() {
+    let workspace = Workspace::new();
+    let folder = program_folder(&workspace, &[]);
+    let missing = run_from(&workspace, &folder, &[]).expect_code(2);
+    assert!(
+        missing.stderr.contains("is neither in ") && missing.stderr.contains("make release"),
+        "{}",
+        missing.stderr
+    );
+    let other = workspace.write("bin/gage-model", "#!/bin/sh\necho 'what is this?'\nread answer\n");
+    std::fs::set_permissions(other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("set");
+    let wrong = run_from(&workspace, &folder, &[]).expect_code(2);
+    assert!(wrong.stderr.contains("gage-model is not gage-model"), "{}", wrong.stderr);
+    let named = workspace
+        .program()
+        .env("GAGE_HOST_MODEL_PROGRAM", program_file("gage-model"))
+        .args(["run", &tiny(), "--quiet", "--max-samples", "1"])
+        .output();
+    CommandOutput::of(named.expect("the program runs")).expect_code(0);
+}
+
+/// Whatever way a run ends, its model does not outlive it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_is_killed_takes_its_model_along() {
+    let workspace = Workspace::new();
+    let (mut child, model, _log) = under_way(&workspace, "gone");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    // Ends with the process, or when nobody has asked yet how it ended.
+    loop {
+        let state = std::fs::read_to_string(format!("/proc/{model}/stat"));
+        if state.is_err() || state.is_ok_and(|state| state.contains(") Z ")) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// The tests are of a build without kernels for a GPU.
+#[test]
+fn layers_for_a_gpu_that_is_not_there_are_told_once() {
+    let workspace = Workspace::new();
+    let set = "backends.tiny.config.gpu_layers=99";
+    let arguments = ["run", &tiny(), "--run-id", "r", "--max-samples", "1", "--set", set];
+    let ended = workspace.run(&arguments).expect_code(0);
+    assert_eq!(ended.stderr.matches("`gpu_layers` has no effect").count(), 1, "{}", ended.stderr);
+    let manifest = workspace.json("r", "manifest.json");
+    assert_eq!(manifest["identity"]["backends"]["tiny"]["details"]["gpu_layers"], 0);
+}
+
+/// A suite names the files of its model on a hub: they are fetched once, locked by their digests, and enough without
+/// a network.
+#[test]
+fn a_suite_takes_its_model_from_a_hub() {
+    let workspace = Workspace::new();
+    let server = HubServer::start();
+    let first = "0123456789abcdef0123456789abcdef01234567";
+    let read = |name: &str| std::fs::read(repository().join("config/models").join(name)).expect("a model");
+    server.commit("owner/tiny", "main", first);
+    server.large_file("owner/tiny", "deeper/tiny.gguf", read("gage-tiny.gguf"));
+    server.large_file("owner/tiny", "mmproj.gguf", read("gage-tiny-mmproj.gguf"));
+    let suite = std::fs::read_to_string(repository().join("config/custom/tiny_pictures.yaml"))
+        .expect("a suite")
+        .replace("${config_dir}/../models/gage-tiny.gguf", "hub:owner/tiny/deeper/tiny.gguf")
+        .replace(
+            "${config_dir}/../models/gage-tiny-mmproj.gguf",
+            &format!("{}/owner/tiny/resolve/main/mmproj.gguf", server.endpoint()),
+        )
+        .replace("${config_dir}/..", &repository().join("config").display().to_string());
+    workspace.write("suite.yaml", suite);
+    let run = |arguments: &[&str]| {
+        let mut command = workspace.program();
+        command.args(arguments).arg("--quiet");
+        command.env("HF_ENDPOINT", server.endpoint()).env("GAGE_CACHE_DIR", workspace.path("cache"));
+        CommandOutput::of(command.output().expect("the program runs"))
+    };
+    // Nothing is fetched to validate, and nothing can be had without a network.
+    run(&["validate", "suite.yaml"]).expect_code(0);
+    let offline = run(&["run", "suite.yaml", "--offline", "--run-id", "none"]).expect_code(2);
+    assert!(offline.stderr.contains("model 'owner/tiny'"), "{}", offline.stderr);
+    assert!(server.seen().is_empty(), "{:?}", server.seen().len());
+    run(&["lock", "suite.yaml"]).expect_code(0);
+    run(&["run", "suite.yaml", "--locked", "--run-id", "locked"]).expect_code(0);
+    let fetched = server.seen_of("deeper/tiny.gguf").len();
+    assert_eq!((fetched, server.seen_of("mmproj.gguf").len()), (1, 1));
+    // The hub is not asked at all.
+    let asked = server.seen().len();
+    run(&["run", "suite.yaml", "--frozen", "--run-id", "frozen"]).expect_code(0);
+    assert_eq!(server.seen().len(), asked);
+    assert_eq!(workspace.read("runs/frozen/samples.jsonl"), workspace.read("runs/locked/samples.jsonl"));
+    // What the branch means now is another model.
+    server.commit("owner/tiny", "main", "1123456789abcdef0123456789abcdef01234567");
+    server.large_file("owner/tiny", "deeper/tiny.gguf", read("gage-tiny-early.gguf"));
+    server.large_file("owner/tiny", "mmproj.gguf", read("gage-tiny-mmproj.gguf"));
+    let other = run(&["run", "suite.yaml", "--locked", "--run-id", "other"]).expect_code(3);
+    assert!(other.stderr.contains("file_digest"), "{}", other.stderr);
+    let text = workspace.read("suite.yaml");
+    workspace.write("suite.yaml", text.replace("hub:owner/tiny/deeper/tiny.gguf", "hub:owner/tiny"));
+    let wrong = run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(
+        wrong.stderr.contains("names no file") && wrong.stderr.contains("hub:owner/name"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn a_model_is_measured() {
+    let workspace = Workspace::new();
+    let arguments = [
+        "model",
+        "bench",
+        &model(),
+        "--prompt-tokens",
+        "16",
+        "--answer-tokens",
+        "4",
+        "--repeats",
+        "1",
+        "--json",
+    ];
+    let json = workspace.run(&arguments).expect_code(0);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let figures = json["figures"].as_array().expect("figures");
+    assert_eq!(figures.len(), 10, "{json}");
+    assert!(
+        figures.iter().all(|figure| figure["gage_host"].as_f64().is_some_and(|value| value > 0.0)),
+        "{json}"
+    );
+}
