@@ -3,6 +3,9 @@
 //! A backend marks the time in which a request is not in flight: a pause before it is sent again, a
 //! place in a queue. Who drives the request can then give it up there, and nothing is lost. During a pause
 //! others can have its place.
+//!
+//! `tokio-util`'s `CancellationToken` gives a request up at whatever it awaits; what is needed here is to give it up only while
+//! it waits, and to lend its place meanwhile.
 
 use async_trait::async_trait;
 use std::cell::Cell;

@@ -8,8 +8,9 @@ use crate::guest::{message_to_guest, output_of};
 use async_trait::async_trait;
 use gage_core::{ContinuationScore, Message, ModelOutput, Object, Role, SamplingParams};
 use gage_plugin::{BackendComponent, ItemError, MediaSet, Models};
+use parking_lot::Mutex;
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
@@ -154,7 +155,7 @@ fn work(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most
 
 /// Waits for a job, and takes what else there is, up to a batch.
 fn take_batch(waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) -> Vec<Job> {
-    let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut waiting = waiting.lock();
     let mut batch: Vec<Job> = waiting.blocking_recv().into_iter().collect();
     while !batch.is_empty() && batch.len() < most {
         match waiting.try_recv() {

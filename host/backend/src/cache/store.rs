@@ -10,10 +10,10 @@
 //! | 1 | first |
 
 use gage_core::Digest;
+use parking_lot::Mutex;
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// The version of the folder, of its files, and of how keys are made.
@@ -156,7 +156,7 @@ impl AnswerCache {
         let hex = key.hex();
         let place = hex.get(..2).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or(0);
         let Some(known) = self.sizes.get(place) else { return };
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = known.lock();
         let total = known.map_or(u64::MAX, |known| known.saturating_add(size));
         *known = Some(if total <= self.share {
             total

@@ -5,10 +5,11 @@ use super::circuit_breaker::{Admission, BreakerSettings, CircuitBreaker};
 use super::throttle_state::ThrottleState;
 use super::token_bucket::TokenBucket;
 use gage_config::{HttpLimits, HttpRetry};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 
@@ -24,7 +25,7 @@ impl HttpHosts {
     /// The host of this name, with what a further backend says about it: the larger limit of requests in
     /// flight and the smaller budgets count.
     pub(super) fn host(&self, name: &str, limits: &HttpLimits, retry: &HttpRetry) -> Arc<HostLimiter> {
-        let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hosts = self.0.lock();
         let host = hosts.entry(name.to_owned()).or_insert_with(|| Arc::new(HostLimiter::new(limits, retry)));
         host.add(limits);
         Arc::clone(host)
@@ -147,7 +148,7 @@ impl HostLimiter {
     }
 
     fn state(&self) -> MutexGuard<'_, HostState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// How many requests it has answered.

@@ -1,4 +1,7 @@
-//! One request from the first attempt to its end.
+//! Retries: one request from the first attempt to its end.
+//!
+//! `backon` waits by a schedule; here the wait also depends on the server's headers and on the circuit breaker of the host, and
+//! the place of the request is lent to others meanwhile.
 
 use super::client::{HttpClient, transport};
 use super::failure::{HttpFailure, Refusal, shown, wait_before};

@@ -1,10 +1,10 @@
 //! What a backend counted: requests, attempts, and why requests were sent again.
 
 use crate::api::BackendErrorKind;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 #[derive(Default)]
 pub(super) struct Counters {
@@ -24,18 +24,16 @@ impl Counters {
     }
 
     pub(super) fn sent_again(&self, kind: BackendErrorKind) {
-        *self.retries.lock().unwrap_or_else(PoisonError::into_inner).entry(kind.name()).or_insert(0) += 1;
+        *self.retries.lock().entry(kind.name()).or_insert(0) += 1;
     }
 
     pub(super) fn failed(&self, kind: BackendErrorKind) {
-        *self.failures.lock().unwrap_or_else(PoisonError::into_inner).entry(kind.name()).or_insert(0) += 1;
+        *self.failures.lock().entry(kind.name()).or_insert(0) += 1;
     }
 
     pub(super) fn statistics(&self) -> gage_core::Object {
         let number = |counter: &AtomicU64| Value::from(counter.load(Ordering::Relaxed));
-        let causes = |causes: &Mutex<BTreeMap<&'static str, u64>>| {
-            json!(*causes.lock().unwrap_or_else(PoisonError::into_inner))
-        };
+        let causes = |causes: &Mutex<BTreeMap<&'static str, u64>>| json!(*causes.lock());
         gage_core::Object::from_iter([
             ("requests".to_owned(), number(&self.requests)),
             ("answered".to_owned(), number(&self.answered)),

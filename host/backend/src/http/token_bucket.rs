@@ -1,4 +1,7 @@
-//! How much may be asked in a minute. Takes moments, and waits for nothing.
+//! Rate limits: how much may be asked in a minute. Takes moments, and waits for nothing.
+//!
+//! `governor` refuses what costs more than its burst and cannot be charged afterwards; the tokens of a
+//! reply are known only when it has come.
 
 use std::time::{Duration, Instant};
 

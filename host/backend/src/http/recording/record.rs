@@ -2,10 +2,10 @@
 
 use super::replay::{Frames, frames_of};
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
+use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
@@ -73,7 +73,7 @@ impl Recorder {
 
     pub(super) async fn note(&self, exchange: Exchange) {
         let sender = {
-            let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            let ends = self.ends.lock();
             ends.as_ref().map(|(sender, _)| sender.clone())
         };
         let Some(sender) = sender else { return };
@@ -85,7 +85,7 @@ impl Recorder {
     }
 
     pub(super) fn finish(&self) -> Result<u64, RecordingError> {
-        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ends = self.ends.lock().take();
         let Some((sender, thread)) = ends else { return Ok(0) };
         drop(sender);
         let written = thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));

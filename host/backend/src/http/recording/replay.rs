@@ -1,11 +1,12 @@
 //! Finds exchanges in a file. Only where they are is kept in memory.
 
 use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A frame is not longer than this, unpacked: what the recorder writes and one exchange more.
 const MAX_FRAME_BYTES: u64 = 2 << 30;
@@ -130,7 +131,7 @@ impl Replayer {
     /// The next exchange with this digest; after the last one that one again.
     pub(super) async fn answer(&self, digest: &str) -> Result<Exchange, String> {
         let place = {
-            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut places = self.places.lock();
             places.get_mut(digest).and_then(|(places, used)| {
                 let place = places.get(*used).or(places.last()).copied();
                 *used += 1;
