@@ -95,7 +95,7 @@ mod tests {
         register_secret("known-by-all-1");
         register_secret("known-by-all-2");
         assert_eq!(redact("known-by-all-1 known-by-all-2"), "(secret) (secret)");
-        assert_eq!(find_secrets("a known-by-all-1"), [2..16]);
+        assert_eq!(find_secrets("a known-by-all-1").first(), Some(&(2..16)));
         assert_eq!(redact_bytes(b"\xff known-by-all-1".to_vec()), b"\xff (secret)");
         let mut value = json!(["known-by-all-2"]);
         redact_value(&mut value);

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Cycles that are still to be broken: a crate, the module below which they are, and the modules of the cycle. The list only
 /// gets shorter.
-const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
-];
+const KNOWN_CYCLES: &[(&str, &str, &str)] = &[];
 
 /// Type names that more than two modules of a crate define, still to be told apart: the crate, the name, and the number of
 /// modules. The list only gets shorter.
