@@ -19,7 +19,9 @@ use std::sync::mpsc::channel;
 /// When the streams break, or the first message is not a command of this version.
 pub fn serve() -> Result<()> {
     write_frame(&mut std::io::stdout().lock(), &build_info())?;
-    match read_frame::<Command>(&mut std::io::stdin().lock())? {
+    // Read before the match, whose arms lock the stream again.
+    let command = read_frame::<Command>(&mut std::io::stdin().lock())?;
+    match command {
         Some(Command::Serve(options)) => serve_model(*options),
         Some(Command::CountTokens(path)) => count_tokens(&path),
         Some(Command::Bench(options)) => measure(&options),
