@@ -6,7 +6,7 @@ use crate::problems::Problems;
 use crate::secrets::{
     SecretContext, granted_names, is_plain, is_secret_name, literals, names_secret, secrets_in,
 };
-use gage_secrets::{SECRET_MARK, register_secret};
+use gage_secrets::{SECRET_MARK, register_secret, register_variable_name};
 use std::collections::BTreeSet;
 
 /// What a document says of a value by the keys above it.
@@ -26,6 +26,7 @@ struct SecretPosition<'k> {
 pub(crate) fn note(root: &Node, problems: &mut Problems) {
     let place = SecretPosition { key: "", is_secret: false, is_headers: false, is_known: false };
     let granted = granted_names(root);
+    granted.iter().for_each(|name| register_variable_name(name));
     let mut notes = SecretRegistration { path: Vec::new(), granted: &granted, problems };
     notes.walk(root, root.written.as_deref(), place);
 }

@@ -20,6 +20,7 @@ mod spellings;
 
 pub use registry::{
     find_secrets, redact, redact_bytes, redact_value, redact_value_and_numbers, register_secret,
+    register_variable_name,
 };
 pub use scanner::SecretScanner;
 pub use secret_string::SecretString;

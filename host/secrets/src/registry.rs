@@ -10,11 +10,22 @@ use std::sync::Arc;
 
 /// All values that are marked, and the scanner for them. A new scanner takes its place when a value is added, so that
 /// searches do not wait.
-static REGISTRY: RwLock<SecretRegistry> = RwLock::new(SecretRegistry { values: Vec::new(), scanner: None });
+static REGISTRY: RwLock<SecretRegistry> =
+    RwLock::new(SecretRegistry { values: Vec::new(), names: Vec::new(), scanner: None });
 
 struct SecretRegistry {
     values: Vec<String>,
+    /// Names of variables, which are not searched for even if a document has one in the place of a secret.
+    names: Vec<String>,
     scanner: Option<Arc<SecretScanner>>,
+}
+
+impl SecretRegistry {
+    fn renew_scanner(&mut self) {
+        let searched = self.values.iter().filter(|value| !self.names.contains(value));
+        let scanner = SecretScanner::new(searched.map(|value| (SECRET_MARK, value.as_str())));
+        self.scanner = Some(Arc::new(scanner));
+    }
 }
 
 /// Marks a value as a secret for the rest of the process. Of `Bearer KEY`, the key is marked; of a text of several lines, as
@@ -28,8 +39,20 @@ pub fn register_secret(value: &str) {
         }
     }
     if registry.values.len() > before {
-        let scanner = SecretScanner::new(registry.values.iter().map(|value| (SECRET_MARK, value.as_str())));
-        registry.scanner = Some(Arc::new(scanner));
+        registry.renew_scanner();
+    }
+}
+
+/// Notes the name of a variable, for the rest of the process. A document may write the name itself where another has a
+/// secret (`secret: MY_API_KEY`), and the name is no secret.
+pub fn register_variable_name(name: &str) {
+    let mut registry = REGISTRY.write();
+    if registry.names.iter().any(|known| known == name) {
+        return;
+    }
+    registry.names.push(name.to_owned());
+    if registry.values.iter().any(|value| value == name) {
+        registry.renew_scanner();
     }
 }
 
@@ -89,6 +112,16 @@ pub fn redact_value_and_numbers(object: &mut Object) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_name_of_a_variable_is_never_searched_for() {
+        register_secret("NAME_OF_KEY_1");
+        assert_eq!(redact("NAME_OF_KEY_1"), "(secret)");
+        register_variable_name("NAME_OF_KEY_1");
+        register_variable_name("NAME_OF_KEY_2");
+        register_secret("NAME_OF_KEY_2");
+        assert_eq!(redact("NAME_OF_KEY_1 NAME_OF_KEY_2"), "NAME_OF_KEY_1 NAME_OF_KEY_2");
+    }
 
     #[test]
     fn a_marked_value_is_known_to_the_whole_process() {
