@@ -106,7 +106,7 @@ pub struct Prompt {
     pub text: String,
     /// Whether special tokens that the text spells are meant: a chat template rendered it.
     pub has_special_tokens: bool,
-    /// Where this code point stands, no token may span it; see [`super::special`].
+    /// Where this code point stands, no token may span it.
     pub mark: Option<char>,
     /// Where this code point stands, the next image does.
     #[serde(default, skip_serializing_if = "Option::is_none")]

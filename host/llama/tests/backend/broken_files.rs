@@ -80,7 +80,7 @@ async fn a_model_without_a_template_takes_messages_as_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_template_that_fails_is_told_for_the_file_or_for_the_request() {
+async fn a_failing_template_is_reported_for_file_or_request() {
     let message = refused(&tiny_file(), ", chat_template: '{% if %}'").await;
     assert!(message.contains("give another one, or `none`"), "{message}");
     let backend = tiny(", chat_template: \"{{ raise_exception('no users') }}\"").await;

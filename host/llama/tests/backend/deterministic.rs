@@ -45,7 +45,7 @@ async fn ask_all(backend: &Arc<dyn Backend>, order: &[usize], concurrency: usize
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_bit_depends_on_concurrency_order_threads_or_the_size_of_calls() {
+async fn bits_depend_on_no_concurrency_order_threads_or_batch_size() {
     let forwards: Vec<usize> = (0..24).collect();
     let backwards: Vec<usize> = (0..24).rev().collect();
     let reference = ask_all(&tiny(", deterministic: true, logprobs: 1").await, &forwards, 1).await;

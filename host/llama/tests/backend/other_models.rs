@@ -44,7 +44,7 @@ async fn an_encoder_makes_vectors_and_does_nothing_else() {
 
 /// llama.cpp loads these like any other model, and gives numbers for whatever is asked.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_predict_the_next_token_is_asked_for_vectors_alone() {
+async fn models_that_predict_no_token_give_vectors_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let (tiny, params) =
         (tiny_file(), SamplingParams { max_new_tokens: Some(2), ..SamplingParams::default() });

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_predicts_the_next_token_may_be_asked_for_likelihoods() {
+    fn only_models_that_predict_tokens_give_likelihoods() {
         let causal = |flag: bool| ("*.attention.causal", json!(flag));
         let ranks = || ("*.pooling_type", json!(4));
         for (architecture, keys, purpose, predicts, vectors) in [
