@@ -212,6 +212,7 @@ fn a_preprocessor_that_makes_no_sample_fails_its_cases() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
     let hub = HubServer::start();
     hub.commit("team/pictures", "main", "0123456789012345678901234567890123456789");

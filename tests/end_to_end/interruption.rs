@@ -135,6 +135,7 @@ fn a_second_process_is_refused_while_the_first_runs() {
 
 #[cfg(unix)]
 #[test]
+#[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
 fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     let holding = holding(10);
     let workspace = Workspace::new();

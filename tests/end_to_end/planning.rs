@@ -28,6 +28,7 @@ fn an_image_for_a_text_only_backend_is_found_before_the_first_request() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
 fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
     let server = answering();
     let backend = server.backend("");

@@ -194,6 +194,7 @@ fn the_placeholders_of_a_run_config_have_the_values_that_it_sets() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
     let server = served();
     let workspace = Workspace::new();

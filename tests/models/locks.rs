@@ -84,6 +84,7 @@ fn place_of(text: &'static str) -> impl Fn(&[u8]) -> usize {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
 fn one_byte_that_changed_is_refused_and_named() {
     let model = repository().join("config/models/gage-tiny.gguf");
     type Case = (&'static str, &'static str, fn(&[u8]) -> usize, i32, &'static str);

@@ -24,6 +24,7 @@ const DESTRUCTOR: &str = r#"(component
     (with "" (instance (export "new" (func $new)) (export "drop" (func $drop)))))))"#;
 
 /// The members of this group.
+#[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let metric = Guest::metric;
     let flood = "(loop $again

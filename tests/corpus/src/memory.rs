@@ -28,6 +28,7 @@ fn many_instances(count: usize, fields: &str) -> String {
 }
 
 /// The members of this group.
+#[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let metric = Guest::metric;
     let mut members: Vec<Member> = [

@@ -9,6 +9,7 @@ pub fn unreachable() -> Vec<u8> {
 }
 
 /// The members of this group.
+#[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
     let table =
         "(type $f (func)) (type $g (func (param i32))) (func $f) (table 2 funcref) (elem (i32.const 0) $f)";

@@ -71,6 +71,7 @@ fn changed(change: &Value) -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_is_refused_is_invalid() {
     let message = |message: Value| json!({"messages": [message]});
     let few_shot = |key: &str| {

@@ -17,6 +17,7 @@ fn check(ignore_case: bool, table: &[(&str, &[&str], &[&str])]) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn without_case() {
     let table: &[(&str, &[&str], &[&str])] = &[
         (r"\d+", &["abc 123", "١٢٣"], &["abc"]),

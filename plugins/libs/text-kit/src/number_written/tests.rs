@@ -8,6 +8,7 @@ fn value(text: &str) -> Option<f64> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn numbers() {
     for (text, expected) in [
         ("5", 5.0),
