@@ -2,6 +2,7 @@
 
 use crate::hub_server::HubServer;
 use crate::support::{CommandOutput, Workspace, program_file, repository};
+use gage_model_protocol::{BuildInfo, KernelVariant, PROTOCOL_VERSION, write_frame};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -184,11 +185,16 @@ fn program_folder(workspace: &Workspace, beside: &[(&str, &Path)]) -> PathBuf {
 
 /// A run of one sample by the program in a folder.
 fn run_from(workspace: &Workspace, folder: &Path, further: &[&str]) -> CommandOutput {
+    run_whole_from(workspace, folder, &[&["--max-samples", "1"], further].concat())
+}
+
+/// A run of the whole suite by the program in a folder.
+fn run_whole_from(workspace: &Workspace, folder: &Path, further: &[&str]) -> CommandOutput {
     let mut command = std::process::Command::new(folder.join("gage-host"));
     let environment = workspace.program();
     command.envs(environment.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.env("PATH", "/nowhere").current_dir(workspace.path("")).stdin(Stdio::null());
-    command.args(["run", &tiny(), "--quiet", "--max-samples", "1", "--log", "info"]).args(further);
+    command.args(["run", &tiny(), "--quiet", "--log", "info"]).args(further);
     CommandOutput::of(command.output().expect("the program runs"))
 }
 
@@ -349,4 +355,49 @@ fn a_model_is_measured() {
         figures.iter().all(|figure| figure["gage_host"].as_f64().is_some_and(|value| value > 0.0)),
         "{json}"
     );
+}
+
+/// A locked run uses the kernels that its lock pins. Where they cannot run, no model is loaded.
+#[cfg(unix)]
+#[test]
+fn locked_run_uses_the_kernels_of_its_lock() {
+    let workspace = Workspace::new();
+    let model = program_file("gage-model");
+    let folder = program_folder(&workspace, &[("gage-model", &model)]);
+    let lock = workspace.path("tiny.gage.lock");
+    let lock = lock.to_str().expect("a path");
+    workspace.run(&["lock", &tiny(), "--lock", lock]).expect_code(0);
+    let locked = ["--locked", "--lock", lock];
+    // The copy under the better name is never started: it would be refused.
+    let file = workspace.path("bin/gage-model-avx512");
+    std::fs::copy(&model, file).expect("a copy");
+    run_whole_from(&workspace, &folder, &locked).expect_code(0);
+    let check = workspace.read("tiny.gage.lock");
+    assert!(check.contains("kernel_variant: baseline"), "{check}");
+
+    // A program with other kernels: it greets, and could run no model.
+    let mut greeting = Vec::new();
+    let build = BuildInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: PROTOCOL_VERSION,
+        variant: KernelVariant::Cuda,
+        gpu_features: vec!["cuda".to_owned()],
+        llama_cpp_2: String::new(),
+        llama_cpp_sys_2: String::new(),
+    };
+    write_frame(&mut greeting, &build).expect("a frame");
+    std::fs::write(workspace.path("other-greeting"), greeting).expect("written");
+    let other = workspace.write("other", "#!/bin/sh\ncat \"$0-greeting\"\n");
+    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("set");
+    let mut command = workspace.program();
+    command.env("GAGE_HOST_MODEL_PROGRAM", &other).args(["run", &tiny(), "--log", "info"]).args(locked);
+    let refused = CommandOutput::of(command.output().expect("the program runs")).expect_code(3);
+    assert!(
+        refused.stderr.contains("the kernel variant `baseline`")
+            && refused.stderr.contains("built for `cuda`"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!refused.stderr.contains("in a process of its own"), "{}", refused.stderr);
+    assert_eq!(std::fs::read_dir(workspace.path("runs")).expect("the first run").count(), 1);
 }

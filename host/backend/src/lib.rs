@@ -28,7 +28,7 @@ pub use api::{
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use cancellation::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};
-pub use gage_model_protocol::{BenchFigure, BenchOptions, BenchReport, gguf, memory_estimate};
+pub use gage_model_protocol::{BenchFigure, BenchOptions, BenchReport, KernelVariant, gguf, memory_estimate};
 pub use guest::output_to_guest;
 pub use http::{HttpHosts, HttpRecording, RecordingError};
 pub use llama_cpp::{ModelProgram, Vocabulary, bench};

@@ -3,6 +3,7 @@
 use crate::cache::AnswerCache;
 use crate::http::{HttpHosts, HttpRecording};
 use crate::llama_cpp::ModelProgram;
+use gage_model_protocol::KernelVariant;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,4 +21,6 @@ pub struct OpenOptions {
     pub model_files: BTreeMap<PathBuf, PathBuf>,
     /// The program that runs models.
     pub model_program: ModelProgram,
+    /// The kernel variants that a lock pins, by the id of the backend.
+    pub kernel_variants: BTreeMap<String, KernelVariant>,
 }

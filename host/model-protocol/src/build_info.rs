@@ -7,7 +7,7 @@ use std::fmt;
 pub const PROTOCOL_VERSION: u32 = 4;
 
 /// The kind of machine that llama.cpp's kernels were compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelVariant {
     /// Every 64-bit processor of the architecture that is not older than about 2013.
@@ -23,6 +23,19 @@ pub enum KernelVariant {
 }
 
 impl KernelVariant {
+    /// The variant with a name; none if no variant is called so.
+    pub fn from_name(name: &str) -> Option<KernelVariant> {
+        [
+            KernelVariant::Baseline,
+            KernelVariant::Avx512,
+            KernelVariant::Cuda,
+            KernelVariant::Vulkan,
+            KernelVariant::Metal,
+        ]
+        .into_iter()
+        .find(|variant| variant.name() == name)
+    }
+
     /// The name in records and in the names of files.
     pub fn name(self) -> &'static str {
         match self {

@@ -108,6 +108,21 @@ pub enum RunnerError {
         /// What differs.
         differences: Vec<LockDifference>,
     },
+    /// The kernel variant that a lock pins cannot run on this machine.
+    #[error(
+        "the lock {} was made with the kernel variant `{variant}` of llama.cpp for the backend `{backend_id}`, which cannot run \
+         here: {reason}", .path.display()
+    )]
+    LockedKernels {
+        /// The lock.
+        path: PathBuf,
+        /// The backend.
+        backend_id: String,
+        /// The variant that the lock pins.
+        variant: String,
+        /// Why it cannot run.
+        reason: String,
+    },
     /// The lock is of another suite.
     #[error("the lock {} is of the suite `{locked}`, and this is `{found}`", .path.display())]
     LockOfAnotherSuite {
@@ -237,6 +252,7 @@ impl RunnerError {
     pub fn category(&self) -> ErrorCategory {
         match self {
             RunnerError::LockMismatch { .. }
+            | RunnerError::LockedKernels { .. }
             | RunnerError::LockOfAnotherSuite { .. }
             | RunnerError::ChangedSinceLock { .. } => ErrorCategory::LockMismatch,
             RunnerError::PluginHost(_)

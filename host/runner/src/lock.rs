@@ -5,12 +5,14 @@ use crate::progress::FetchEvents;
 use crate::request::{LockAction, LockRequest, RunRequest};
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HostSettings, RunnerError, SuiteSource};
-use gage_backend::OpenOptions;
+use gage_backend::{KernelVariant, ModelProgram, OpenOptions};
+use gage_config::BackendKind;
 use gage_core::Digest;
 use gage_data::DataError;
 use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
 use gage_record::RunIdentity;
 use gage_suite::{DatasetRows, Lock, LockDifference, Origin, PluginPlaces};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 
@@ -144,7 +146,15 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     let runtime = Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
     let session = match (&plan, &datasets, models) {
         (Some(plan), Some(_), Some(model_files)) => {
-            let opening = OpenOptions { model_files, ..context.host.open_options() };
+            // A lock is checked with its own kernels where they run here; elsewhere they are a difference.
+            let pinned = before.filter(|_| request.action == LockAction::Check).and_then(|before| {
+                pinned_kernels(before, &request.suite.path, plan, &context.host.model_program).ok()
+            });
+            let opening = OpenOptions {
+                model_files,
+                kernel_variants: pinned.unwrap_or_default(),
+                ..context.host.open_options()
+            };
             runtime.block_on(Session::open(plan, &registry, &opening, &mut problems))
         }
         _ => None,
@@ -157,6 +167,36 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     context.progress.on_event(&crate::RunEvent::Warnings(&problems));
     let identity = identity(&plan, &datasets, &session);
     Ok((suite.lock(&request.suite.path, origin, &identity)?, datasets))
+}
+
+/// The kernel variants that a lock pins for the models of a plan, by the id of the backend. A run with a lock uses these and no
+/// others.
+///
+/// # Errors
+/// When this machine cannot run one of them. No model is loaded.
+pub(crate) fn pinned_kernels(
+    locked: &Lock,
+    path: &Path,
+    plan: &Plan,
+    program: &ModelProgram,
+) -> Result<BTreeMap<String, KernelVariant>, RunnerError> {
+    let models = plan.config.backends.iter().filter(|spec| matches!(spec.kind, BackendKind::LlamaCpp(_)));
+    let models: BTreeSet<&str> = models.map(|spec| spec.backend_id.as_str()).collect();
+    let pinned = locked.kernel_variants().filter(|(backend_id, _)| models.contains(backend_id));
+    pinned
+        .map(|(backend_id, name)| {
+            let variant =
+                KernelVariant::from_name(name).ok_or_else(|| "gage-host has none of this name".to_owned());
+            let checked = variant.and_then(|variant| program.check_variant(variant).map(|()| variant));
+            let refused = |reason| RunnerError::LockedKernels {
+                path: path.to_owned(),
+                backend_id: backend_id.to_owned(),
+                variant: name.to_owned(),
+                reason,
+            };
+            Ok((backend_id.to_owned(), checked.map_err(refused)?))
+        })
+        .collect()
 }
 
 /// The located datasets of a plan, as a lock counts their rows.

@@ -9,7 +9,7 @@ use crate::progress::{EngineEvents, FetchEvents};
 use crate::request::{ResumeRequest, RunRequest};
 use crate::suite_source::{ReadSuite, Variables};
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError, lock};
-use gage_backend::{HttpRecording, OpenOptions, RecordingError};
+use gage_backend::{HttpRecording, KernelVariant, OpenOptions, RecordingError};
 use gage_config::Problems;
 use gage_core::Outcome;
 use gage_engine::{
@@ -94,7 +94,15 @@ impl SuiteRun<'_> {
             None => error,
         };
         let prepared = self.prepare(&mut suite).map_err(|error| error.of(&suite, &unusable))?;
-        let (prepared, opened) = self.open(prepared).map_err(|error| error.of(&suite, &unusable))?;
+        let kernel_variants = match (&locked, &request.lock) {
+            (Some(locked), Some(path)) => {
+                let program = &request.context.host.model_program;
+                lock::pinned_kernels(locked, path, &prepared.plan, program)?
+            }
+            _ => BTreeMap::new(),
+        };
+        let (prepared, opened) =
+            self.open(prepared, kernel_variants).map_err(|error| error.of(&suite, &unusable))?;
         let mut found = match origin {
             Some(origin) => {
                 let identity = identity(&prepared.plan, &prepared.datasets, &opened.session);
@@ -171,7 +179,11 @@ impl SuiteRun<'_> {
     }
 
     /// Starts the observers, and loads the models.
-    fn open(&self, mut prepared: PreparedSuite) -> Result<(PreparedSuite, OpenedModels), StepError> {
+    fn open(
+        &self,
+        mut prepared: PreparedSuite,
+        kernel_variants: BTreeMap<String, KernelVariant>,
+    ) -> Result<(PreparedSuite, OpenedModels), StepError> {
         let request = self.request;
         let progress = &*request.context.progress;
         let observability = request.observe.observability(&prepared.run_id)?;
@@ -192,6 +204,7 @@ impl SuiteRun<'_> {
             tape: recording.clone(),
             answers,
             model_files: std::mem::take(&mut prepared.model_files),
+            kernel_variants,
             ..request.context.host.open_options()
         };
         let PreparedSuite { plan, registry, datasets, problems, .. } = &mut prepared;

@@ -27,6 +27,9 @@ const FEATURES: [&str; 0] = [];
 /// The part that names the suite and its template.
 const SUITE: &str = "suite";
 
+/// The part with the backends.
+const BACKENDS: &str = "backends";
+
 /// The part with the digests of prompts.
 const PROMPTS: &str = "prompts";
 
@@ -198,6 +201,14 @@ impl Lock {
             return Err(broken(path, &format!("it has no part `{missing}`")));
         }
         Ok(Lock { parts })
+    }
+
+    /// The kernel variants that its models ran with, by the id of the backend.
+    pub fn kernel_variants(&self) -> impl Iterator<Item = (&str, &str)> {
+        let backends = self.parts.get(BACKENDS).and_then(Value::as_object).into_iter().flatten();
+        backends.filter_map(|(id, backend)| {
+            Some((id.as_str(), backend.get("details")?.get("kernel_variant")?.as_str()?))
+        })
     }
 
     /// Its text.

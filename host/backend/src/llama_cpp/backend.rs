@@ -19,8 +19,8 @@ use gage_config::{ChatTemplate as ChatTemplateChoice, Kernels, OutputConstraint}
 use gage_core::{Digest, Message, ModelOutput, Object, SamplingParams, Usage};
 use gage_model_protocol::gguf::{Gguf, GgufError, Purpose};
 use gage_model_protocol::{
-    Answer, Completion, Constraint, GenerateTask, GrammarSource, Job, JobResult, LoadedModel, ModelFacts,
-    ModelOptions, Prompt, ScoredText, Task,
+    Answer, Completion, Constraint, GenerateTask, GrammarSource, Job, JobResult, KernelVariant, LoadedModel,
+    ModelFacts, ModelOptions, Prompt, ScoredText, Task,
 };
 use gage_template::ChatTemplate;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ struct LlamaCppBackend {
 }
 
 /// Loads a model, in a process of its own, and computes the digest of its file meanwhile. The model is freed when the
-/// backend is dropped.
+/// backend is dropped. `pinned` is the kernel variant that a lock pins, which wins over `kernels`.
 ///
 /// # Errors
 /// When the file is not a model that llama.cpp can load, an option is out of bounds, or the chat
@@ -55,6 +55,7 @@ pub async fn open(
     options: LlamaCppOptions,
     program: &ModelProgram,
     kernels: Kernels,
+    pinned: Option<KernelVariant>,
 ) -> Result<Arc<dyn Backend>, LlamaCppOpenError> {
     let mut model = options.model.clone();
     let path = model.model_path.clone();
@@ -68,9 +69,9 @@ pub async fn open(
         }
     };
 
-    let program = program.find(kernels).map_err(LlamaCppOpenError::Program)?;
+    let program = program.find(kernels, pinned).map_err(LlamaCppOpenError::Program)?;
     let (link, opened) = process::start(model.clone(), program)?;
-    let (opened, digest) = tokio::join!(opened, pinned(&link, &model.model_path));
+    let (opened, digest) = tokio::join!(opened, pinned_digest(&link, &model.model_path));
     let loaded = opened
         .map_err(|_| LlamaCppOpenError::Ended("it ended while it loaded the model".to_owned()))?
         .map_err(LlamaCppOpenError::Model)?;
@@ -81,7 +82,7 @@ pub async fn open(
     details.insert("file_bytes".to_owned(), gguf.file_bytes.into());
     details.insert("file_digest".to_owned(), digest?.to_string().into());
     if let Some((path, _)) = &model.lora {
-        let digest = pinned(&link, path).await?;
+        let digest = pinned_digest(&link, path).await?;
         details.insert("lora_digest".to_owned(), digest.to_string().into());
     }
     details.insert("chat_template".to_owned(), template_source.into());
@@ -89,7 +90,7 @@ pub async fn open(
         details.insert("chat_template_digest".to_owned(), digest.to_string().into());
     }
     if let Some(path) = &model.mmproj {
-        let digest = pinned(&link, path).await?;
+        let digest = pinned_digest(&link, path).await?;
         details.insert("mmproj_digest".to_owned(), digest.to_string().into());
     }
     let grammar = loaded.grammar.clone().map(Constraint::Grammar);
@@ -131,7 +132,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// The digest of a file that the model is loaded from, to which the file is pinned.
-async fn pinned(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, LlamaCppOpenError> {
+async fn pinned_digest(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, LlamaCppOpenError> {
     let (link, path) = (Arc::clone(link), path.to_owned());
     blocking(move || link.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.into())).await
 }

@@ -38,8 +38,17 @@ pub struct ModelProgram {
 pub(super) struct FoundProgram {
     pub(super) file: PathBuf,
     log_filter: Option<String>,
-    /// The variant that the name of the file promises.
-    variant: Option<KernelVariant>,
+    /// The variant that its kernels must have; any if none.
+    variant: Option<RequiredVariant>,
+}
+
+/// A kernel variant that a program must have, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RequiredVariant {
+    /// The name of the file promises it.
+    Named(KernelVariant),
+    /// A lock pins it.
+    Pinned(KernelVariant),
 }
 
 /// A process that was started, and its streams. It is ended when this is dropped.
@@ -60,8 +69,28 @@ pub(super) enum Interrupts {
 }
 
 impl ModelProgram {
-    /// Finds the program, in the best variant that this machine can run where the configuration leaves it open.
-    pub(super) fn find(&self, kernels: Kernels) -> Result<FoundProgram, String> {
+    /// Checks that a kernel variant, which a lock pins, is installed and runs on this machine. Loads no model.
+    ///
+    /// # Errors
+    /// The reason why it cannot run.
+    pub fn check_variant(&self, variant: KernelVariant) -> Result<(), String> {
+        let program = self.find(Kernels::Auto, Some(variant))?;
+        let started = program.start(None, Interrupts::Received);
+        let mut process =
+            started.map_err(|error| format!("{} cannot be started: {error}", program.file.display()))?;
+        match program.greet(&mut process.stdout)? {
+            Some(_) => Ok(()),
+            None => Err(process.end()),
+        }
+    }
+
+    /// Finds the program: in the variant that a lock pins, else in the best one that this machine can run and the
+    /// configuration allows.
+    pub(super) fn find(
+        &self,
+        kernels: Kernels,
+        pinned: Option<KernelVariant>,
+    ) -> Result<FoundProgram, String> {
         let found = |file, variant| FoundProgram { file, log_filter: self.log_filter.clone(), variant };
         let named = self
             .file
@@ -69,7 +98,7 @@ impl ModelProgram {
             .or_else(|| env::var_os(PROGRAM_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from));
         // Whoever names a file means that one.
         if let Some(file) = named {
-            return Ok(found(file, None));
+            return Ok(found(file, pinned.map(RequiredVariant::Pinned)));
         }
         let own = env::current_exe().ok();
         let beside = own.as_deref().and_then(Path::parent);
@@ -81,13 +110,17 @@ impl ModelProgram {
                 "models are run by the program {PROGRAM_NAME}, which is neither in {folder} nor on PATH; {REMEDY}"
             ));
         };
+        if let Some(pinned) = pinned {
+            let file = pinned_file(file, pinned)?;
+            return Ok(found(file, Some(RequiredVariant::Pinned(pinned))));
+        }
         let variants = match kernels {
             Kernels::Auto => variants(),
             Kernels::Baseline => Vec::new(),
         };
         let best = variants.into_iter().filter(|(_, runs_here)| *runs_here).find_map(|(variant, _)| {
             let file = variant_file(&file, variant);
-            file.is_file().then(|| found(file, Some(variant)))
+            file.is_file().then(|| found(file, Some(RequiredVariant::Named(variant))))
         });
         Ok(best.unwrap_or_else(|| found(file, None)))
     }
@@ -115,6 +148,19 @@ fn variants() -> Vec<(KernelVariant, bool)> {
     Vec::new()
 }
 
+/// The file of a variant that a lock pins. Variants without a file of their own, as those for GPUs, are builds of the program
+/// itself.
+fn pinned_file(program: PathBuf, pinned: KernelVariant) -> Result<PathBuf, String> {
+    let own_file = variants().into_iter().find(|(variant, _)| *variant == pinned);
+    let Some((_, runs_here)) = own_file else { return Ok(program) };
+    let file = variant_file(&program, pinned);
+    match (runs_here, file.is_file()) {
+        (false, _) => Err("this machine's processor lacks instructions that it needs".to_owned()),
+        (true, false) => Err(format!("there is no {}; {REMEDY}", file.display())),
+        (true, true) => Ok(file),
+    }
+}
+
 /// `gage-model-avx512` beside `gage-model`.
 fn variant_file(program: &Path, variant: KernelVariant) -> PathBuf {
     let stem = program.file_stem().unwrap_or_default().to_string_lossy();
@@ -122,11 +168,15 @@ fn variant_file(program: &Path, variant: KernelVariant) -> PathBuf {
 }
 
 impl FoundProgram {
-    /// Starts the program with a command.
+    /// Starts the program with a command, or only for its greeting.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub(super) fn start(&self, command: &ModelCommand, interrupts: Interrupts) -> io::Result<ModelProcess> {
+    pub(super) fn start(
+        &self,
+        command: Option<&ModelCommand>,
+        interrupts: Interrupts,
+    ) -> io::Result<ModelProcess> {
         let mut program = Command::new(&self.file);
         if let Some(filter) = &self.log_filter {
             program.args(["--log", filter]);
@@ -151,8 +201,7 @@ impl FoundProgram {
             return Err(io::Error::other("it has no standard streams"));
         };
         // A program that has ended already is noticed when its greeting is missing.
-        let sent = write_frame(&mut stdin, command);
-        let stdin = sent.is_ok().then_some(stdin);
+        let stdin = command.is_some_and(|command| write_frame(&mut stdin, command).is_ok()).then_some(stdin);
         let mut process = ModelProcess { child, stdin, stdout: BufReader::new(stdout), log: None };
         process.log = stderr.map(LogForwarder::start).transpose()?;
         Ok(process)
@@ -178,7 +227,10 @@ impl FoundProgram {
             format!("{file} does not belong to this gage-host: {difference}; {REMEDY}")
         })?;
         match self.variant {
-            Some(variant) if variant != build.variant => Err(format!(
+            Some(RequiredVariant::Pinned(variant)) if variant != build.variant => {
+                Err(format!("the kernels of {file} are built for `{}`; {REMEDY}", build.variant))
+            }
+            Some(RequiredVariant::Named(variant)) if variant != build.variant => Err(format!(
                 "{file} is not what its name says: its kernels are built for `{}`, not for `{variant}`; {REMEDY}",
                 build.variant
             )),
@@ -283,7 +335,7 @@ mod tests {
         let greet = |variant| {
             let found = FoundProgram { file: file.clone(), log_filter: None, variant };
             let command = ModelCommand::CountTokens(PathBuf::from("x.gguf"));
-            let mut process = found.start(&command, Interrupts::Received).expect("started");
+            let mut process = found.start(Some(&command), Interrupts::Received).expect("started");
             let greeted = found.greet(&mut process.stdout);
             process.end();
             greeted
@@ -301,7 +353,11 @@ mod tests {
         write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"))).expect("a frame");
         script(&greeting);
         assert!(greet(None).is_ok_and(|build| build.is_some()));
-        let error = greet(Some(KernelVariant::Avx512)).expect_err("another variant");
+        let error = greet(Some(RequiredVariant::Named(KernelVariant::Avx512))).expect_err("another variant");
         assert!(error.contains("built for `baseline`, not for `avx512`"), "{error}");
+        let program = ModelProgram { file: Some(file.clone()), log_filter: None };
+        assert_eq!(program.check_variant(KernelVariant::Baseline), Ok(()));
+        let error = program.check_variant(KernelVariant::Cuda).expect_err("another variant");
+        assert!(error.contains("are built for `baseline`"), "{error}");
     }
 }

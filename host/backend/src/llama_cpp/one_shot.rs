@@ -12,7 +12,7 @@ use std::path::Path;
 /// # Errors
 /// When the program is not found, or the model cannot be loaded, predicts no tokens, or fails.
 pub fn bench(options: &BenchOptions, program: &ModelProgram) -> Result<BenchReport, String> {
-    let mut session = Session::start(&program.find(Kernels::Auto)?, &Command::Bench(options.clone()))?;
+    let mut session = Session::start(&program.find(Kernels::Auto, None)?, &Command::Bench(options.clone()))?;
     session.read::<Result<BenchReport, String>>()?
 }
 
@@ -26,7 +26,7 @@ impl Vocabulary {
     /// When the file cannot be read, llama.cpp refuses it, or the program is not found.
     pub fn read(path: &Path, program: &ModelProgram) -> Result<Vocabulary, String> {
         let command = Command::CountTokens(path.to_owned());
-        let mut session = Session::start(&program.find(Kernels::Baseline)?, &command)?;
+        let mut session = Session::start(&program.find(Kernels::Baseline, None)?, &command)?;
         session.read::<Result<(), String>>()??;
         Ok(Vocabulary(Mutex::new(session)))
     }
@@ -47,7 +47,7 @@ struct Session {
 
 impl Session {
     fn start(program: &FoundProgram, command: &Command) -> Result<Session, String> {
-        let started = program.start(command, Interrupts::Received);
+        let started = program.start(Some(command), Interrupts::Received);
         let process =
             started.map_err(|error| format!("{} cannot be started: {error}", program.file.display()))?;
         let mut session = Session { process };

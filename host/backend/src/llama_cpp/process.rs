@@ -82,7 +82,7 @@ fn launch(
     program: &FoundProgram,
 ) -> Result<ModelProcess, String> {
     let command = Command::Serve(Box::new(options.clone()));
-    let mut process = program.start(&command, Interrupts::Ignored).map_err(|error| {
+    let mut process = program.start(Some(&command), Interrupts::Ignored).map_err(|error| {
         format!("the process of the model cannot be started: {}: {error}", program.file.display())
     })?;
     let (outbox, inbox) = channel();

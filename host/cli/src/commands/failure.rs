@@ -24,6 +24,11 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
         RunnerError::LockMismatch { path, differences } => {
             Ok(lock_differences::refuse_mismatch(&path, &differences))
         }
+        error @ RunnerError::LockedKernels { .. } => {
+            let help = "run it on a machine like that of the lock, or make a lock for this one with `gage-host lock --update`";
+            terminal::usage_error(&error.to_string(), Some(help));
+            Ok(ExitCode::LockMismatch)
+        }
         error @ RunnerError::LockOfAnotherSuite { .. } => {
             let help = "name the right one with --lock, or make one with `gage-host lock`";
             terminal::usage_error(&error.to_string(), Some(help));
