@@ -3,7 +3,6 @@
 
 mod embeddings;
 mod likelihood;
-mod plain;
 mod reply;
 mod request;
 mod stream;

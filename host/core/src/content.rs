@@ -5,7 +5,6 @@ use crate::fields::FieldError;
 use crate::json_decode::FieldReader;
 use serde_json::Value;
 
-pub(crate) mod direct;
 mod read;
 
 pub(crate) use read::read_tool;

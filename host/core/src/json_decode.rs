@@ -8,8 +8,7 @@ use crate::fields::{FieldError, expected};
 use serde_json::Value;
 use std::fmt::{Display, Formatter, Result as FormatResult, Write as _};
 
-pub(crate) mod scanner;
-pub(crate) mod streaming;
+pub(crate) mod depth;
 
 /// The way from the root of a document to one of its values. Displays as a JSON pointer.
 struct Location<'r> {

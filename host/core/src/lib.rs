@@ -34,7 +34,7 @@ pub use escape::{printable, printable_html, printable_line};
 pub use field_path::{EvalContext, FieldPath, Root};
 pub use fields::{FieldError, kind_of};
 pub use file_fingerprint::FileFingerprint;
-pub use json_decode::scanner::{is_nested_deeper, is_surely_object};
+pub use json_decode::depth::is_nested_deeper;
 pub use json_view::{JsonView, OutputView, SampleView};
 pub use lazy_object::LazyObject;
 pub use long_integers::quote_long_integers;
@@ -47,7 +47,7 @@ pub use sample::{
 };
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
-pub use score::{Detail, MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
+pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
 pub use suggest::{check_name, distance, nearest};
 pub use suite_sections::ENTRY_IDS;
 pub use threads::spawn_named;

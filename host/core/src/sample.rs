@@ -9,8 +9,6 @@ use std::sync::Arc;
 
 mod answer;
 mod checks;
-mod fast_validate;
-mod from_str;
 mod from_value;
 mod label;
 mod messages;
@@ -114,16 +112,12 @@ impl Sample {
         }
     }
 
-    /// Reads and validates a Sample from JSON text, as [`Sample::from_value`] does with its value, but
-    /// in about half of the time where nothing is wrong and there is an `id`. How deep a text may be
-    /// nested is for the caller to check. Ready to be shared, for to move a Sample takes longer than to read a field.
+    /// Reads and validates a Sample from JSON text, as [`Sample::from_value`] does with its value.
+    /// The caller checks how deep the text is nested. The Sample is in an `Arc`, ready to be shared.
     ///
     /// # Errors
     /// Everything that is wrong, each with its place; of a text that is not JSON, where it stops to be.
     pub fn from_text(text: &str) -> Result<Arc<Sample>, Vec<FieldError>> {
-        if let Some(sample) = from_str::sample(text) {
-            return Ok(sample);
-        }
         let value = serde_json::from_str(text).map_err(|error| {
             vec![FieldError { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }]
         })?;
@@ -133,13 +127,6 @@ impl Sample {
     /// Why metrics may find nothing to compare answers with.
     pub fn answer_problem(&self) -> Option<AnswerProblem> {
         answer::problem_of(self)
-    }
-
-    /// The id of the Sample that a text spells, if that surely is one, one of nothing but text, and one without
-    /// [`AnswerProblem`]: no media, no tools, no examples, no parameters. Takes a fraction of the time of [`Sample::from_text`], which
-    /// such a text passes; `None` says nothing about a text.
-    pub fn plain_id(text: &str) -> Option<String> {
-        fast_validate::id(text)
     }
 
     /// The Sample as JSON. Fields that hold nothing are left out, except the required ones.

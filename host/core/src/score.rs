@@ -1,9 +1,5 @@
 //! What scorers say.
 
-mod detail;
-
-pub use detail::Detail;
-
 use crate::{Object, Outcome};
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -30,8 +26,8 @@ pub struct ScoreCard {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<String>,
     /// What the scorer saw.
-    #[serde(default, skip_serializing_if = "Detail::is_empty")]
-    pub detail: Detail,
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub detail: Object,
 }
 
 /// What became of one metric for one sample. Its names and versions are short and the same for each, so that they lie in

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct PreparedSample<K = Arc<Sample>> {
     /// Its place in the run.
     pub index: u64,
-    /// A short digest of the row; empty where what is kept is [`SampleProjection::FROM_ID`].
+    /// A short digest of the row.
     pub row_digest: String,
     /// The Sample or what is kept of it, or why there is none.
     pub result: Result<K, Box<Rejection>>,
@@ -27,10 +27,6 @@ pub struct PreparedSample<K = Arc<Sample>> {
 
 /// What is kept of a Sample that was prepared.
 pub trait SampleProjection: Send + Sized {
-    /// What is kept of a Sample of nothing but text, of which [`Sample::plain_id`] tells the id: it is not
-    /// even made where neither a hook nor a tokenizer is to see it. Default: such Samples are made too.
-    const FROM_ID: Option<fn(String) -> Self> = None;
-
     /// Its id, if that is kept.
     fn id(&mut self) -> Option<&mut String>;
 }
@@ -52,8 +48,6 @@ pub struct ValidSample {
 }
 
 impl SampleProjection for ValidSample {
-    const FROM_ID: Option<fn(String) -> ValidSample> = Some(|id| ValidSample { id, answer_problem: None });
-
     fn id(&mut self) -> Option<&mut String> {
         Some(&mut self.id)
     }
@@ -70,8 +64,6 @@ impl From<Arc<Sample>> for ValidSample {
 pub struct HasMedia(pub bool);
 
 impl SampleProjection for HasMedia {
-    const FROM_ID: Option<fn(String) -> HasMedia> = Some(|_| HasMedia(false));
-
     fn id(&mut self) -> Option<&mut String> {
         None
     }
@@ -111,9 +103,6 @@ impl Preparation {
         for preprocessor in &self.chain {
             batch.convert(preprocessor);
         }
-        if self.ends_with_components() {
-            batch.keep_plain();
-        }
         batch.validate(|sample, number| self.complete(sample, number));
         batch.each(check_sampling);
         if let Some(hook) = &self.doc_to_text {
@@ -135,11 +124,6 @@ impl Preparation {
             batch.each(|sample| render(sample, tokenizer));
         }
         Some(batch.finish(keep))
-    }
-
-    /// Whether nothing reads a Sample of text alone once the preprocessors made it.
-    fn ends_with_components(&self) -> bool {
-        self.doc_to_text.is_none() && self.doc_to_media.is_empty() && self.tokenizer.is_none()
     }
 
     /// Says of a Sample which dataset and which row it is from.

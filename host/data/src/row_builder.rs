@@ -5,7 +5,7 @@ use crate::labels::Labels;
 use crate::loader::{Content, MAX_ROW_BYTES, NumberedRecord, Position, Record};
 use crate::missing_fields::FieldWatch;
 use crate::row::{Row, RowPosition, RowProblem};
-use gage_core::{Object, is_surely_object, quote_long_integers};
+use gage_core::{Object, quote_long_integers};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -68,9 +68,6 @@ impl RowBuilder {
         };
         if self.labels.is_none() && self.filter.is_empty() {
             // Nobody needs the values, so they are not made.
-            if is_surely_object(&text) {
-                return CheckedRow { body: Ok(text), is_kept: true };
-            }
             let problem = if is_sound { None } else { problem_of(&text, begin) };
             return match problem {
                 None => CheckedRow { body: Ok(with_all_digits(text)), is_kept: true },

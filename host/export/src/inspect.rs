@@ -333,7 +333,7 @@ fn score(result: &MetricResult, record: &SampleRecord) -> Option<Value> {
     if let (Some(pass), Some(_)) = (card.pass, card.primary_score) {
         metadata.insert("pass".to_owned(), pass.into());
     }
-    for (key, object) in [("sub_scores", &card.sub_scores), ("detail", &*card.detail.object())] {
+    for (key, object) in [("sub_scores", &card.sub_scores), ("detail", &card.detail)] {
         if !object.is_empty() {
             metadata.insert(key.to_owned(), Value::Object(object.clone()));
         }

@@ -9,7 +9,7 @@ use crate::bindings::types::{
 use crate::figure::AggregatorFigure;
 use crate::limits::Limits;
 use crate::member_description::{OptionalMetadata, ValueDescription};
-use gage_core::{Detail, Object, Outcome, ScoreCard};
+use gage_core::{Object, Outcome, ScoreCard};
 use serde_json::Value;
 
 fn invalid(message: impl Into<String>) -> ItemError {
@@ -271,17 +271,8 @@ pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemEr
         sub_scores,
         error_tags: tags?,
         explain: card.explain,
-        detail: detail(card.detail, limits)?,
+        detail: object(&card.detail, "the detail of a card", limits)?,
     })
-}
-
-fn detail(text: String, limits: &Limits) -> Result<Detail, ItemError> {
-    const WHAT: &str = "the detail of a card";
-    bounded_json(&text, WHAT, limits)?;
-    match Detail::of_text(text) {
-        Ok(detail) => Ok(detail),
-        Err(text) => object(&text, WHAT, limits).map(Detail::from),
-    }
 }
 
 /// Makes sure that the scores of a card lie where the metric itself says that they do: the primary one is the first of its

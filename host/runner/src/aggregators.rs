@@ -65,7 +65,7 @@ impl CustomAggregator for PluginAggregation {
         let mut card = row.card.clone();
         self.is_clustered |= row.cluster.is_some();
         if let Some(cluster) = row.cluster.filter(|_| self.aggregator.knows_clusters()) {
-            card.detail.object_mut().insert(CLUSTER.to_owned(), cluster.into());
+            card.detail.insert(CLUSTER.to_owned(), cluster.into());
         }
         let sample_id = row.sample_id.to_owned();
         self.rows.push(AggregatorRow { sample_id, weight: row.weight, card });
@@ -73,7 +73,7 @@ impl CustomAggregator for PluginAggregation {
     }
 
     fn counts_unscored(&self, card: &ScoreCard) -> bool {
-        self.aggregator.unscored_member().is_some_and(|member| card.detail.object().contains_key(member))
+        self.aggregator.unscored_member().is_some_and(|member| card.detail.contains_key(member))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<NamedFigure>, String> {

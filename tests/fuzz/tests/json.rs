@@ -19,7 +19,7 @@ proptest! {
 #[test]
 fn many_generated_texts_are_samples() {
     let mut runner = TestRunner::deterministic();
-    let (mut valid, mut plain, mut refused) = (0, 0, 0);
+    let (mut valid, mut refused) = (0, 0);
     for _ in 0..500 {
         let Ok(tree) = sample_readers::texts().new_tree(&mut runner) else { continue };
         let text = tree.current();
@@ -27,7 +27,6 @@ fn many_generated_texts_are_samples() {
             Ok(_) => valid += 1,
             Err(_) => refused += 1,
         }
-        plain += usize::from(gage_core::Sample::plain_id(&text).is_some());
     }
-    assert!(valid > 100 && plain > 20 && refused > 100, "{valid} valid, {plain} plain, {refused} refused");
+    assert!(valid > 100 && refused > 100, "{valid} valid, {refused} refused");
 }

@@ -1,6 +1,6 @@
 //! Puts an answer together that comes in events.
 
-use super::{plain, reply};
+use super::reply;
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{ModelOutput, Object};
 use serde_json::{Value, json};
@@ -63,12 +63,7 @@ impl ReplyReader for ChatReader {
     type Output = ModelOutput;
 
     fn whole(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
-        // Thoughts are split off by the reader of all answers.
-        let plain = if self.think_tags { None } else { plain::read(body) };
-        match plain {
-            Some(output) => Ok(output),
-            None => reply::read(json_of(body)?, self.think_tags),
-        }
+        reply::read(json_of(body)?, self.think_tags)
     }
 
     fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {

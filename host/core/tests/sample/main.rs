@@ -5,7 +5,6 @@
 
 mod datasets;
 mod examples;
-mod from_text;
 mod generated;
 mod round_trip;
 mod schema;

@@ -9,22 +9,22 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Rows on their way to Samples.
-pub(super) struct Batch<'f, K> {
+pub(super) struct Batch<'f> {
     /// The rows that could be read, which errors show.
     raw: Vec<RawRow>,
-    items: Vec<Item<K>>,
+    items: Vec<Item>,
     files: &'f [String],
     /// What messages call the last preprocessor.
     preprocessor: String,
 }
 
-struct Item<K> {
+struct Item {
     index: u64,
     number: u64,
     file: usize,
     place: RowPosition,
     text: Text,
-    state: ItemState<K>,
+    state: ItemState,
 }
 
 /// The text of a row.
@@ -35,19 +35,17 @@ enum Text {
     Unread(String),
 }
 
-enum ItemState<K> {
+enum ItemState {
     /// As it was read.
     Row,
     /// What the preprocessors made of it so far.
     Converted(SampleText),
     Sample(Arc<Sample>),
-    /// All that is wanted of it.
-    Kept(K),
     Rejected(Box<Rejection>),
 }
 
-impl<'f, K: SampleProjection> Batch<'f, K> {
-    pub(super) fn new(rows: Vec<Row>, dataset_id: &str, files: &'f [String]) -> Batch<'f, K> {
+impl<'f> Batch<'f> {
+    pub(super) fn new(rows: Vec<Row>, dataset_id: &str, files: &'f [String]) -> Batch<'f> {
         let mut raw = Vec::with_capacity(rows.len());
         let items = rows.into_iter().map(|row| {
             let Row { index, number, file, place, body } = row;
@@ -106,19 +104,6 @@ impl<'f, K: SampleProjection> Batch<'f, K> {
         }
     }
 
-    /// Keeps what can be kept of Samples of text alone without making them, where nothing but
-    /// [`Batch::validate`] is to look at them.
-    pub(super) fn keep_plain(&mut self) {
-        let Some(keep) = K::FROM_ID else { return };
-        for item in &mut self.items {
-            if let ItemState::Converted(text) = &item.state
-                && let Some(id) = Sample::plain_id(text.as_str())
-            {
-                item.state = ItemState::Kept(keep(id));
-            }
-        }
-    }
-
     /// Makes Samples of what the preprocessors returned.
     pub(super) fn validate(&mut self, complete: impl Fn(&mut Sample, u64)) {
         for item in &mut self.items {
@@ -141,7 +126,7 @@ impl<'f, K: SampleProjection> Batch<'f, K> {
     pub(super) fn samples(&self) -> impl Iterator<Item = &Sample> {
         self.items.iter().filter_map(|item| match &item.state {
             ItemState::Sample(sample) => Some(sample.as_ref()),
-            ItemState::Row | ItemState::Converted(_) | ItemState::Kept(_) | ItemState::Rejected(_) => None,
+            ItemState::Row | ItemState::Converted(_) | ItemState::Rejected(_) => None,
         })
     }
 
@@ -155,13 +140,15 @@ impl<'f, K: SampleProjection> Batch<'f, K> {
         }
     }
 
-    pub(super) fn finish(self, keep: &impl Fn(Arc<Sample>) -> K) -> Vec<PreparedSample<K>> {
+    pub(super) fn finish<K: SampleProjection>(
+        self,
+        keep: &impl Fn(Arc<Sample>) -> K,
+    ) -> Vec<PreparedSample<K>> {
         let Batch { raw, items, files, .. } = self;
-        let finish = |item: Item<K>| {
+        let finish = |item: Item| {
             let (index, number, row_digest) = (item.index, item.number, item.digest(&raw));
             let result = match item.state {
                 ItemState::Sample(sample) => Ok(keep(sample)),
-                ItemState::Kept(kept) => Ok(kept),
                 ItemState::Rejected(rejection) => Err(rejection),
                 // Without a preprocessor nothing becomes a Sample.
                 ItemState::Row | ItemState::Converted(_) => Err(Box::new(item.located(
@@ -180,7 +167,7 @@ impl<'f, K: SampleProjection> Batch<'f, K> {
     }
 }
 
-impl<K> Item<K> {
+impl Item {
     /// What a preprocessor made of it, as a row for the next.
     fn converted(&self, raw: &[RawRow]) -> Option<RawRow> {
         let (ItemState::Converted(text), Some(RawRow { dataset, index, .. })) = (&self.state, self.raw(raw))
@@ -199,11 +186,10 @@ impl<K> Item<K> {
     }
 
     /// The digest of its row; where its Sample refers to media, theirs are in it, so that a file that
-    /// was changed shows. Empty where only the id was wanted.
+    /// was changed shows.
     fn digest(&self, raw: &[RawRow]) -> String {
         let of_row = match &self.text {
             Text::Unread(digest) => digest.clone(),
-            Text::Raw(_) if matches!(self.state, ItemState::Kept(_)) => String::new(),
             Text::Raw(_) => self.raw(raw).map(|row| row_digest(row.body.as_bytes())).unwrap_or_default(),
         };
         match &self.state {
@@ -215,7 +201,7 @@ impl<K> Item<K> {
         }
     }
 
-    fn rejected(&self, files: &[String], raw: &[RawRow], rejection: Rejection) -> ItemState<K> {
+    fn rejected(&self, files: &[String], raw: &[RawRow], rejection: Rejection) -> ItemState {
         ItemState::Rejected(Box::new(self.located(files, raw, rejection)))
     }
 

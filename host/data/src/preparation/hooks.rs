@@ -1,6 +1,5 @@
 //! Doc hooks: text and media that Samples get from components.
 
-use super::SampleProjection;
 use super::batch::Batch;
 use crate::media::MediaSource;
 use crate::rejection::Rejection;
@@ -10,7 +9,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Puts the messages that a hook gives in place of those of each Sample.
-pub(super) fn give_text<K: SampleProjection>(batch: &mut Batch<'_, K>, hook: &DocHook) {
+pub(super) fn give_text(batch: &mut Batch<'_>, hook: &DocHook) {
     let mut results = hook.apply(&texts(batch.samples())).into_iter();
     batch.each(|sample| {
         let messages = match take(&mut results, hook)? {
@@ -31,10 +30,7 @@ pub(super) fn give_text<K: SampleProjection>(batch: &mut Batch<'_, K>, hook: &Do
 
 /// What hooks find for each Sample, in order; nothing for those that have media in their inputs
 /// already.
-pub(super) fn media<K: SampleProjection>(
-    batch: &mut Batch<'_, K>,
-    hooks: &[Arc<DocHook>],
-) -> Vec<Vec<MediaSource>> {
+pub(super) fn media(batch: &mut Batch<'_>, hooks: &[Arc<DocHook>]) -> Vec<Vec<MediaSource>> {
     if hooks.is_empty() {
         return Vec::new();
     }

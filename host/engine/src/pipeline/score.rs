@@ -272,9 +272,7 @@ fn blank_secrets_of(result: &mut MetricResult) {
     result.error.iter_mut().for_each(clean);
     let Some(card) = &mut result.card else { return };
     card.explain.iter_mut().chain(&mut card.error_tags).for_each(clean);
-    // Only the escapes of JSON could hide one in its text.
-    let is_clean = |text: &str| !text.contains('\\') && matches!(redact(text), Cow::Borrowed(_));
-    card.detail.change(is_clean, redact_value);
+    card.detail.values_mut().for_each(redact_value);
 }
 
 /// The scores of an answer, which fail where one of them did.

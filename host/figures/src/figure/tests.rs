@@ -267,7 +267,7 @@ fn a_scorer_that_makes_up_names_cannot_fill_the_memory() {
         with_card(number as u64, |card| {
             card.error_tags = vec![format!("tag-{number}")];
             card.sub_scores.insert(format!("sub-{number}"), json!(1));
-            card.detail.object_mut().insert("category".to_owned(), json!(format!("category-{number}")));
+            card.detail.insert("category".to_owned(), json!(format!("category-{number}")));
         })
     };
     let records: Vec<_> = (0..MAX_NAMES + 7).map(record).collect();
@@ -348,7 +348,7 @@ impl CustomAggregator for Weights {
     }
 
     fn counts_unscored(&self, card: &ScoreCard) -> bool {
-        card.detail.object().contains_key("weight")
+        card.detail.contains_key("weight")
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {

@@ -98,7 +98,7 @@ fn to_guest(row: &AggregatorRow) -> GuestRow {
             sub_scores: sub_scores.iter().filter_map(sub_score).collect(),
             error_tags: error_tags.clone(),
             explain: explain.clone(),
-            detail: detail.to_text().into_owned(),
+            detail: serde_json::to_string(detail).unwrap_or_default(),
         },
     }
 }
