@@ -98,7 +98,7 @@ fn on_scale(
     for (index, (score, weight)) in (0..).zip(scored) {
         let document = json!({"metadata": {"text": index / cluster.unwrap_or(1)}});
         let mut record = of_document(index, *score, document);
-        record.metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": weight})).into();
+        record.metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": weight}));
         set.add(&record.metrics, &record).unwrap();
     }
     set.finish().remove(0)
@@ -247,7 +247,7 @@ fn weights_sub_scores_and_tags_come_from_the_card() {
             with_card(index, |card| {
                 card.primary_score = Some(score);
                 card.sub_scores = object(sub_scores);
-                card.detail = object(detail).into();
+                card.detail = object(detail);
                 card.error_tags = tags.into_iter().map(str::to_owned).collect();
             })
         })
@@ -305,7 +305,7 @@ fn categories_are_counted_and_named_by_the_card() {
         .zip(details)
         .map(|(index, (detail, score))| {
             let mut record = with_card(index, |card| {
-                card.detail = object(detail).into();
+                card.detail = object(detail);
                 card.primary_score = score;
             });
             if score.is_none() {
@@ -379,7 +379,7 @@ fn folded(records: &[SampleRecord], has_fold: bool) -> MetricFigure {
 #[test]
 fn a_component_makes_the_figures_of_the_task_and_of_its_slices() {
     let mut records = scores(&[1.0, 0.5, 0.0]);
-    records[0].metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": 2.5})).into();
+    records[0].metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": 2.5}));
     records.push(failed("t", 3, Outcome::Truncated));
     let figure = folded(&records, true);
     assert_eq!((figure.value, figure.stderr, figure.interval), (Some(4.5), Some(0.5), None));
@@ -407,7 +407,7 @@ fn a_card_without_a_score_counts_if_the_component_reads_it() {
     let mut records = scores(&[1.0, 0.5, 0.0, 1.0]);
     for (index, detail) in [(1, json!({"weight": 2.0})), (3, json!({"other": 2.0}))] {
         let card = records[index].metrics[0].card.as_mut().unwrap();
-        *card = ScoreCard { primary_score: None, detail: object(detail).into(), ..card.clone() };
+        *card = ScoreCard { primary_score: None, detail: object(detail), ..card.clone() };
         records[index].metrics[0].outcome = Outcome::Skipped;
     }
     let figure = folded(&records, true);

@@ -374,7 +374,7 @@ fn rows_of(case: &Case) -> Vec<AggregatorRow> {
                 sub_scores: object("sub_scores"),
                 error_tags: texts.filter_map(|tag| tag.as_str().map(str::to_owned)).collect(),
                 explain: card["explain"].as_str().map(str::to_owned),
-                detail: object("detail").into(),
+                detail: object("detail"),
             },
         }
     })
