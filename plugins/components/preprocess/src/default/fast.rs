@@ -1,7 +1,8 @@
-//! The faster way to the Sample of a row, for the rows that come by the million: what is passed on is
-//! copied as text, and values are made only where the ordinary steps need them.
+//! The fast path from a row to its Sample: serde_json reads the row in one pass without a tree of values. What is
+//! passed on is written as text while it is read, and values are made only if the ordinary steps need them.
 //!
-//! **It gives byte for byte the Sample of [`super::convert`], or none**; where anything is in doubt, none.
+//! **It gives byte for byte the Sample of [`super::convert`], or declines the row** if anything is in doubt.
+//! `docs/contributing/json.md` has the figures for which it is kept.
 
 use super::{DefaultParams, TEXT};
 use crate::media::kind_of;
@@ -19,7 +20,6 @@ mod metadata;
 mod nested;
 mod options;
 mod row;
-mod scan;
 mod text;
 
 /// Room for what a Sample has that its row had not, beside the parameters.

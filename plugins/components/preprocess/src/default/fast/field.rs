@@ -14,8 +14,6 @@ pub(super) enum Field<'row> {
     Null,
     Bool(bool),
     Number(Number),
-    /// A number as it stands, which is how it is written.
-    Integer(&'row str),
     /// A text.
     Text(Text<'row>),
     /// A list or an object: its JSON text without white space.
@@ -56,7 +54,6 @@ impl Field<'_> {
     pub(super) fn as_text(&self) -> Option<Text<'_>> {
         match self {
             Field::Text(text) => Some(text.borrowed()),
-            Field::Integer(digits) => Some(Text::Plain(digits)),
             Field::Null | Field::Nested(_) => None,
             Field::Bool(_) | Field::Number(_) => {
                 let value = self.to_value()?;
@@ -72,7 +69,6 @@ impl Field<'_> {
             Field::Bool(value) => Some(Value::Bool(*value)),
             Field::Number(number) => Some(Value::Number(number.clone())),
             Field::Text(text) => Some(text.as_str().into()),
-            Field::Integer(text) => serde_json::from_str(text).ok(),
             Field::Nested(text) => serde_json::from_str(text).ok(),
         }
     }
@@ -87,7 +83,6 @@ impl Field<'_> {
                 let _ = write!(json, "{number}");
             }
             Field::Text(text) => text.write(json),
-            Field::Integer(text) => json.push_str(text),
             Field::Nested(text) => json.push_str(text),
         }
     }

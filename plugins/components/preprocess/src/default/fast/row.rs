@@ -17,11 +17,6 @@ const NESTED_BYTES: usize = 128;
 /// Reads a row; none where it is no object of distinct names, where an object in it is none, or where one
 /// has more than [`MAX_MEMBERS`].
 pub(super) fn read(row: &str) -> Option<Row<'_>> {
-    super::scan::row(row).or_else(|| thoroughly(row))
-}
-
-/// The same through serde_json.
-pub(super) fn thoroughly(row: &str) -> Option<Row<'_>> {
     let mut deserializer = serde_json::Deserializer::from_str(row);
     let fields = deserializer.deserialize_map(RowVisitor).ok()?;
     deserializer.end().ok()?;

@@ -1,4 +1,4 @@
-//! The two ways from a row to its Sample, side by side.
+//! The fast path against the ordinary path, which reads the row as a value of serde_json.
 
 use crate::default::{DefaultRows, LegacyRows};
 use crate::roles::{Conversion, Standard};

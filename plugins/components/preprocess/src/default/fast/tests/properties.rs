@@ -1,4 +1,4 @@
-//! The two ways agree, or there is only one; for what most datasets have there are two.
+//! The fast path agrees with the ordinary path, or declines the row; it takes the rows that most datasets have.
 
 use super::hostile::rows;
 use super::{fast, is_fast, ordinary};
@@ -6,6 +6,11 @@ use crate::default::DefaultRows;
 use gage_sdk::json;
 use gage_sdk::serde_json::Value;
 use proptest::prelude::*;
+
+/// Inputs for each property; `GAGE_FUZZ_CASES` tries more.
+fn cases() -> u32 {
+    std::env::var("GAGE_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1000)
+}
 
 fn params() -> impl Strategy<Value = Value> {
     proptest::sample::select(vec![
@@ -92,25 +97,25 @@ fn plain_rows() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
-    fn both_ways_lead_to_the_same_sample(row in rows(), params in params()) {
+    fn both_paths_give_the_same_sample(row in rows(), params in params()) {
         is_fast(&params, &row);
     }
 
     #[test]
-    fn answers_and_labels_agree(row in rows_with_answers()) {
+    fn both_paths_agree_on_answers_and_labels(row in rows_with_answers()) {
         is_fast(&json!({}), &row.to_string());
     }
 
     #[test]
-    fn plain_rows_are_known(row in plain_rows()) {
+    fn fast_path_takes_plain_rows(row in plain_rows()) {
         prop_assert!(is_fast(&json!({}), &row.to_string()), "{row}");
     }
 
     #[test]
-    fn rows_with_choices_are_known(row in plain_rows(), choices in proptest::collection::vec(".{0,5}", 1..9)) {
+    fn fast_path_takes_rows_with_choices(row in plain_rows(), choices in proptest::collection::vec(".{0,5}", 1..9)) {
         let mut row = row;
         row["choices"] = choices.into();
         // An answer may be two options.
@@ -119,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn samples_are_known(row in plain_rows()) {
+    fn fast_path_takes_samples(row in plain_rows()) {
         if let Some(sample) = ordinary::<DefaultRows>(&json!({}), &row.to_string()) {
             prop_assert!(is_fast(&json!({}), &sample), "{sample}");
             prop_assert_eq!(fast::<DefaultRows>(&json!({}), &sample), Some(sample));
