@@ -63,6 +63,8 @@ pub struct PipelineConfig {
     pub pricing: Vec<PriceSpec>,
     /// The document after expansion and overrides, as JSON that holds no secret.
     pub document: serde_json::Value,
+    /// The folder of the suite's file, as `${config_dir}` is written in the document.
+    pub config_dir: String,
     /// What of the document is not written down and may change a figure.
     pub withheld: Vec<RedactedValue>,
 }
@@ -245,7 +247,9 @@ fn read_text(
     for text in overrides {
         overrides::apply(&mut root, text, environment, problems);
     }
-    read(&root, purpose, problems)
+    let mut config = read(&root, purpose, problems)?;
+    config.config_dir.clone_from(&environment.config_dir);
+    Some(config)
 }
 
 fn read_document(
@@ -347,6 +351,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         cache,
         pricing,
         document,
+        config_dir: String::new(),
         withheld,
     };
     checks::check_ids(&config, problems);

@@ -29,12 +29,7 @@ pub(crate) type Components = BTreeMap<String, ComponentIdentity>;
 
 /// The configuration, the data, the plugins and the models of a run.
 pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdentity {
-    let mut identity = RunIdentity {
-        config: without_limits(plan.config.document.clone()),
-        host: host(),
-        withheld: withheld_digests(&plan.config.withheld),
-        ..RunIdentity::default()
-    };
+    let mut identity = planned_identity(plan);
     for task in &plan.tasks {
         if let Some((id, dataset)) = dataset_of(task, datasets) {
             identity.datasets.insert(id, dataset);
@@ -43,7 +38,6 @@ pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdent
             let (prompt_id, digest) = (prompt.prompt_id().to_owned(), prompt.digest().to_string());
             identity.prompts.insert(role.adapter_id.clone(), PromptIdentity { prompt_id, digest });
         }
-        add_task(&mut identity.plugins, task);
     }
     identity.backends = backends(plan, session).map(|(id, backend, _)| (id, backend)).collect();
     identity
@@ -98,9 +92,17 @@ fn redacted(text: &str) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The configuration, as the identity of a run holds it.
-pub fn identity_of_config(plan: &Plan) -> Value {
-    without_limits(plan.config.document.clone())
+/// What of an identity is known before data are read and models are loaded: the configuration and the plugins.
+pub fn planned_identity(plan: &Plan) -> RunIdentity {
+    let mut identity = RunIdentity {
+        config: without_limits(plan.config.document.clone()),
+        config_dir: plan.config.config_dir.clone(),
+        host: host(),
+        withheld: withheld_digests(&plan.config.withheld),
+        ..RunIdentity::default()
+    };
+    plan.tasks.iter().for_each(|task| add_task(&mut identity.plugins, task));
+    identity
 }
 
 /// The version of the host's own scoring.

@@ -35,7 +35,7 @@ mod sample;
 mod session;
 
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
-pub use identity::{SCORING_VERSION, identity, identity_of_config};
+pub use identity::{SCORING_VERSION, identity, planned_identity};
 pub use limits::budget::RunUsage;
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;

@@ -4,6 +4,7 @@
 //! [`RunIdentity::pinned`], which holds what can change a number. Facts of the machine (threads, slots, the
 //! names of processors) are not part of an identity: [`Manifest::facts`](crate::Manifest) holds them.
 
+mod plugin_names;
 mod settings;
 
 use crate::FileDigest;
@@ -12,6 +13,8 @@ use gage_core::Object;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+pub use plugin_names::align as align_plugin_names;
 
 /// The key of the digests of redacted values.
 const WITHHELD: &str = "withheld";
@@ -25,6 +28,9 @@ pub const IDENTITY_PARTS: [&str; 6] = ["host", "datasets", "plugins", "prompts",
 pub struct RunIdentity {
     /// The expanded configuration, without limits such as `budget`. Secrets are replaced by their names.
     pub config: Value,
+    /// The folder of the suite's file, as paths in `config` spell it. It depends on the working folder and is not compared.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub config_dir: String,
     /// The versions of the host's own scoring.
     pub host: HostIdentity,
     /// The datasets of the run's tasks, by id.
@@ -195,7 +201,7 @@ impl RunIdentity {
 
     /// What can change a number, by part (see [`IDENTITY_PARTS`]). Two runs with equal parts are the same evaluation.
     pub fn pinned(&self) -> Object {
-        let mut settings = settings::pinned(&self.config);
+        let mut settings = settings::pinned(&self.portable_config());
         let withheld = settings::pinned_withheld(&self.config, &self.withheld);
         if let (Value::Object(settings), false) = (&mut settings, withheld.is_empty()) {
             settings.insert(WITHHELD.to_owned(), to_json(&withheld));
@@ -207,7 +213,7 @@ impl RunIdentity {
         let parts = [
             to_json(&self.host),
             datasets.into(),
-            to_json(&self.plugins),
+            plugin_names::portable(to_json(&self.plugins), &self.config_dir),
             to_json(&self.prompts),
             backends.into(),
             settings,
@@ -218,11 +224,14 @@ impl RunIdentity {
     /// Why a run of this identity cannot go on as one of another: each place that differs, with the values before and now.
     /// Empty if it can. A run can go on whenever both have equal [pinned](RunIdentity::pinned) parts and are of one suite.
     pub fn differences(&self, now: &RunIdentity) -> Vec<String> {
-        let (before, found) = (self.pinned(), now.pinned());
+        let (before, mut found) = (self.pinned(), now.pinned());
+        let names = align_plugin_names(&before, &mut found);
         let mut all: Vec<Difference> = Vec::new();
-        if !is_same_suite(&self.config, &now.config) {
+        if self.suite_name() != now.suite_name() || without_withheld(&before) != without_withheld(&found) {
             // By the places of the configuration, which is what people edit.
-            let [before, found] = [&self.config, &now.config].map(settings::comparable_document);
+            let [before, mut found] =
+                [self, now].map(|identity| settings::comparable_document(&identity.portable_config()));
+            plugin_names::rename(&mut found, &names);
             all.extend(compare("config", &before, &found));
         }
         for part in IDENTITY_PARTS.iter().filter(|part| **part != "settings") {
@@ -236,12 +245,28 @@ impl RunIdentity {
         all.extend(compare(WITHHELD, &before, &found));
         all.into_iter().map(describe).collect()
     }
+
+    /// Whether two identities are of one suite whose settings can give no other numbers. Digests of redacted values are not
+    /// compared.
+    pub fn is_same_suite(&self, other: &RunIdentity) -> bool {
+        let (one, mut two) = (self.pinned(), other.pinned());
+        align_plugin_names(&one, &mut two);
+        self.suite_name() == other.suite_name() && without_withheld(&one) == without_withheld(&two)
+    }
+
+    /// The configuration with paths below the suite's folder written as `${config_dir}/…`, the same from every working folder.
+    fn portable_config(&self) -> Value {
+        plugin_names::portable(self.config.clone(), &self.config_dir)
+    }
 }
 
-/// Whether two expanded configurations are of one suite and can give no other numbers. Digests of redacted values are not
-/// looked at.
-pub fn is_same_suite(one: &Value, other: &Value) -> bool {
-    suite_name(one) == suite_name(other) && settings::pinned(one) == settings::pinned(other)
+/// The pinned settings without the digests of redacted values.
+fn without_withheld(pinned: &Object) -> Value {
+    let mut settings = pinned["settings"].clone();
+    if let Value::Object(keys) = &mut settings {
+        keys.shift_remove(WITHHELD);
+    }
+    settings
 }
 
 /// Whether one of the [differences](RunIdentity::differences) of two identities is a redacted value.

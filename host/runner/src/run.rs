@@ -14,7 +14,7 @@ use gage_config::Problems;
 use gage_core::Outcome;
 use gage_engine::{
     Datasets, Plan, Progress, RunContext, RunOptions, RunReport, Session, fetch_models, identity,
-    identity_of_config,
+    planned_identity,
 };
 use gage_observe::Observability;
 use gage_plugin::Registry;
@@ -167,7 +167,7 @@ impl SuiteRun<'_> {
             return Ok(new_run_id());
         }
         let root = &self.request.output_folder;
-        let found = match newest_unfinished(root, &identity_of_config(plan)) {
+        let found = match newest_unfinished(root, &planned_identity(plan)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(RunnerError::UnreadableRuns { root: root.clone(), error });
             }

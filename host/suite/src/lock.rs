@@ -13,7 +13,7 @@ use crate::{Origin, SuiteError, files, load, yaml};
 use gage_config::{Problems, RedactedValue, is_unset, parse_document, withheld_digests};
 use gage_core::{Digest, Object};
 use gage_data::DataError;
-use gage_record::{Difference, IDENTITY_PARTS, RunIdentity, compare};
+use gage_record::{Difference, IDENTITY_PARTS, RunIdentity, align_plugin_names, compare};
 use serde_json::{Value, json};
 use std::path::Path;
 pub use unusable::PluginPlaces;
@@ -108,13 +108,10 @@ impl Lock {
                 "file_digest": template.file_digest,
             });
         }
-        let plugins = identity.plugins.iter();
-        let plugins =
-            plugins.map(|(name, plugin)| (portable_name(name, &origin.config_dir), plugin.clone())).collect();
         let portable = RunIdentity {
             config: document.clone(),
+            config_dir: origin.config_dir.clone(),
             withheld: withheld_digests(withheld),
-            plugins,
             ..identity.clone()
         };
         let mut parts = Object::from_iter([(SUITE.to_owned(), suite)]);
@@ -232,8 +229,10 @@ impl Lock {
 
     /// What is another than what was locked, by field.
     pub fn differences(&self, found: &Lock) -> Vec<LockDifference> {
+        let mut found = found.parts.clone();
+        align_plugin_names(&self.parts, &mut found);
         let differing = Lock::part_names().flat_map(|part| {
-            let (locked, found) = (self.parts.get(part), found.parts.get(part));
+            let (locked, found) = (self.parts.get(part), found.get(part));
             compare(part, locked.unwrap_or(&Value::Null), found.unwrap_or(&Value::Null))
         });
         differing
@@ -384,14 +383,6 @@ fn broken(path: &Path, what: &str) -> SuiteError {
         format!("the lock {} cannot be used: {what}", path.display()),
         "restore it from where it came; or delete it, and make it anew with `gage-host lock`",
     )
-}
-
-/// The name of a plugin, with the place of a file as it is seen from the suite.
-fn portable_name(name: &str, config_dir: &str) -> String {
-    match name.strip_prefix(config_dir).and_then(|rest| rest.strip_prefix('/')) {
-        Some(rest) => format!("${{config_dir}}/{rest}"),
-        None => name.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The run folders below a folder: what they are, and which may go.
 
 use gage_record::format::{MANIFEST_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunStatus, is_same_suite};
+use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunIdentity, RunStatus};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -83,11 +83,11 @@ pub fn list(root: &Path) -> Result<FoundRuns, std::io::Error> {
     Ok(found)
 }
 
-/// The newest unfinished run in a folder that can go on with this configuration and that no process is writing to. Manifests that cannot be read are passed over.
+/// The newest unfinished run in a folder that can go on with this identity and that no process is writing to. Manifests that cannot be read are passed over.
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn newest_unfinished(root: &Path, config: &Value) -> Result<Option<String>, std::io::Error> {
+pub fn newest_unfinished(root: &Path, identity: &RunIdentity) -> Result<Option<String>, std::io::Error> {
     let mut newest: Option<Manifest> = None;
     for file in std::fs::read_dir(root)? {
         let path = file?.path();
@@ -98,7 +98,7 @@ pub fn newest_unfinished(root: &Path, config: &Value) -> Result<Option<String>, 
         if is_later
             && is_unfinished
             && is_own
-            && is_same_suite(&manifest.identity.config, config)
+            && manifest.identity.is_same_suite(identity)
             && !RunFolder::is_being_written(&path)
         {
             newest = Some(manifest);
@@ -164,22 +164,22 @@ pub fn delete(run: &RunEntry) -> Result<(), RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_record::RunIdentity;
     use serde_json::json;
 
     const FIRST: &str = "2026-01-01T00:00:00Z";
     const SECOND: &str = "2026-01-02T00:00:00Z";
 
-    fn config(threads: u64, context_length: u64) -> Value {
+    fn identity(threads: u64, context_length: u64) -> RunIdentity {
         let settings = json!({"threads": threads, "context_length": context_length});
-        json!({"metadata": {"name": "s"}, "backends": [{"backend_id": "b", "config": settings}]})
+        let config =
+            json!({"metadata": {"name": "s"}, "backends": [{"backend_id": "b", "config": settings}]});
+        RunIdentity { config, ..RunIdentity::default() }
     }
 
     /// A run that was begun at a moment. While its folder is held, a process writes to it.
     fn begin(root: &Path, run_id: &str, created_at: &str, status: RunStatus) -> RunFolder {
         let folder = RunFolder::create(root, run_id).unwrap();
-        let identity = RunIdentity { config: config(2, 512), ..RunIdentity::default() };
-        let mut manifest = Manifest::new(run_id, "0.1.0", identity);
+        let mut manifest = Manifest::new(run_id, "0.1.0", identity(2, 512));
         manifest.created_at = created_at.to_owned();
         manifest.status = status;
         manifest.write(&folder).unwrap();
@@ -195,19 +195,19 @@ mod tests {
     #[test]
     fn the_newest_unfinished_run_of_the_same_settings_is_found() {
         let root = tempfile::tempdir().unwrap();
-        let find = |config: &Value| newest_unfinished(root.path(), config).unwrap();
-        assert_eq!(find(&config(2, 512)), None);
+        let find = |identity: &RunIdentity| newest_unfinished(root.path(), identity).unwrap();
+        assert_eq!(find(&identity(2, 512)), None);
         drop(begin(root.path(), "old", FIRST, RunStatus::Running));
         drop(begin(root.path(), "done", SECOND, RunStatus::Complete));
         derive(&begin(root.path(), "scored", SECOND, RunStatus::Interrupted), "old");
         let written = begin(root.path(), "written", SECOND, RunStatus::Running);
-        assert_eq!(find(&config(2, 512)).as_deref(), Some("old"));
-        assert_eq!(find(&config(64, 512)).as_deref(), Some("old"), "threads change no number");
-        assert_eq!(find(&config(2, 256)), None, "the context does");
+        assert_eq!(find(&identity(2, 512)).as_deref(), Some("old"));
+        assert_eq!(find(&identity(64, 512)).as_deref(), Some("old"), "threads change no number");
+        assert_eq!(find(&identity(2, 256)), None, "the context does");
         drop(written);
-        assert_eq!(find(&config(2, 512)).as_deref(), Some("written"));
+        assert_eq!(find(&identity(2, 512)).as_deref(), Some("written"));
         std::fs::rename(root.path().join("written"), root.path().join("renamed")).unwrap();
-        assert_eq!(find(&config(2, 512)).as_deref(), Some("old"), "a renamed folder is not resumed");
+        assert_eq!(find(&identity(2, 512)).as_deref(), Some("old"), "a renamed folder is not resumed");
     }
 
     #[test]

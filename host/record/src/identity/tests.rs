@@ -179,10 +179,41 @@ fn changes_that_cannot_change_a_number_are_accepted() {
         let now = with(pointer, value);
         assert_eq!(before.differences(&now), Vec::<String>::new(), "{pointer}");
         assert_eq!(before.pinned(), now.pinned(), "{pointer}: a lock pins it");
-        assert!(is_same_suite(&before.config, &now.config), "{pointer}");
+        assert!(before.is_same_suite(&now), "{pointer}");
     }
     for list in ["/config/tasks", "/config/backends"] {
         assert_eq!(before.differences(&reversed(list)), Vec::<String>::new(), "the order of {list}");
+    }
+}
+
+/// An identity of a suite that names components by file, run from a working folder in which the suite's folder is `config_dir`.
+fn with_components(config_dir: &str, file: &str, digest: &str) -> RunIdentity {
+    let mut stored = stored();
+    let (metric, aggregator) = (format!("{config_dir}/{file}#exact"), format!("{config_dir}/{file}"));
+    let component = json!({
+        "component": "m", "version": "1", "digest": digest, "wit_version": "0.1.0", "scorer_version": "1", "limits": {},
+    });
+    stored["config_dir"] = json!(config_dir);
+    stored["config"]["metrics"] =
+        json!([{"mine": {"implementation": metric, "aggregation": aggregator}}, {&metric: {}}]);
+    stored["plugins"][&metric] = component.clone();
+    stored["plugins"][format!("aggregation {aggregator}")] = component;
+    identity(stored)
+}
+
+#[test]
+fn file_names_and_the_working_folder_are_not_compared() {
+    let before = with_components("suites/a", "m.wasm", "sha256:aa");
+    for (config_dir, file) in
+        [("suites/a", "m.wasm"), ("a", "m.wasm"), (".", "m.wasm"), ("..", "renamed.wasm")]
+    {
+        let now = with_components(config_dir, file, "sha256:aa");
+        assert_eq!(before.differences(&now), Vec::<String>::new(), "{config_dir}/{file}");
+        assert!(before.is_same_suite(&now), "{config_dir}/{file}");
+    }
+    for (file, expected) in [("m.wasm", 2), ("renamed.wasm", 8)] {
+        let found = before.differences(&with_components("a", file, "sha256:ff"));
+        assert_eq!(found.len(), expected, "another component in {file}: {found:#?}");
     }
 }
 
