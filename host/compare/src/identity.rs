@@ -335,7 +335,7 @@ fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value
 /// nothing in the others.
 fn shared(mut before: Value, mut now: Value) -> (Value, Value) {
     if before.get("metrics").is_some() && now.get("metrics").is_some() {
-        // Older programs wrote none.
+        // Absent if no value was redacted.
         let (one, two) = shared(before[WITHHELD].take(), now[WITHHELD].take());
         let is_in_both = one.is_object() && two.is_object();
         before[WITHHELD] = if is_in_both { one } else { Value::Null };

@@ -36,13 +36,11 @@ pub struct ScoreCard {
 pub struct MetricResult {
     /// The metric's id in the suite.
     pub metric_id: CompactString,
-    /// The version of the form of the answer and of the card, [`RESULT_SCHEMA_VERSION`]; empty in older records.
-    #[serde(default, skip_serializing_if = "CompactString::is_empty")]
+    /// The version of the form of the answer and of the card, [`RESULT_SCHEMA_VERSION`].
     pub schema_version: CompactString,
-    /// The version of what scored it, which changes whenever a score could; empty in older records.
-    #[serde(default, skip_serializing_if = "CompactString::is_empty")]
+    /// The version of what scored it, which changes whenever a score could.
     pub scorer_version: CompactString,
-    /// The version of what wrote the prompts that it rests on, as [`prompt_version`] makes it; empty in older records.
+    /// The version of what wrote the prompts that it rests on, as [`prompt_version`] makes it; empty if nothing writes any.
     #[serde(default, skip_serializing_if = "CompactString::is_empty")]
     pub prompt_version: CompactString,
     /// `scored`, or why there is no score.

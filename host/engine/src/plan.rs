@@ -109,7 +109,7 @@ pub struct Scoring {
     pub extractors: Vec<PlannedExtractor>,
     /// What scores answers.
     pub metrics: Vec<PlannedMetric>,
-    /// The version of what wrote the prompts that the answers rest on; empty where older programs did not record it.
+    /// The version of what wrote the prompts that the answers rest on; empty if nothing writes any.
     pub prompt_version: String,
     /// Whether secrets of the suite may stand in what is scored, and are blanked out of it.
     pub blanks_secrets: bool,

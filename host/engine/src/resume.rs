@@ -27,7 +27,7 @@ struct BatchProgress {
     /// Whether all that were scored may have been scored together.
     may_be_one_batch: bool,
     /// How many each says that were scored together.
-    scored_together: Option<Option<u16>>,
+    scored_together: Option<u16>,
 }
 
 impl BatchProgress {
@@ -37,10 +37,9 @@ impl BatchProgress {
 
     fn add(&mut self, sample: IndexedSample, retried: &[Outcome]) {
         self.finished += u64::from(sample.is_finished() && !retried.contains(&sample.outcome));
-        if sample.is_finished() && sample.is_answered() {
+        if let (true, Some(together)) = (sample.is_finished(), sample.scored_together) {
             self.scored += 1;
-            self.may_be_one_batch &=
-                *self.scored_together.get_or_insert(sample.scored_together) == sample.scored_together;
+            self.may_be_one_batch &= *self.scored_together.get_or_insert(together) == together;
         }
     }
 
@@ -48,7 +47,7 @@ impl BatchProgress {
     /// ended while it scored them once more, with answers that had been missing, some have the scores of
     /// the one go and some those of the other.
     fn is_complete(&self, rows: u64) -> bool {
-        let together = self.scored_together.flatten().map(u64::from);
+        let together = self.scored_together.map(u64::from);
         self.finished == rows
             && self.may_be_one_batch
             && together.is_none_or(|together| together == self.scored)
@@ -233,8 +232,6 @@ mod tests {
     fn a_batch_is_complete_when_its_rows_were_scored_in_one_go() {
         for (together, is_complete) in [
             (vec![3, 3, 3], true),
-            // As older programs wrote it.
-            (vec![0, 0, 0], true),
             // The last row had been missing, and its process ended before all had their new scores.
             (vec![3, 2, 3], false),
             (vec![2, 2, 2], false),

@@ -49,7 +49,6 @@ impl JudgeTally {
             judge.asked += 1;
             judge.unreadable += u64::from(is_unreadable);
             judge.readable += u64::from(!is_unreadable);
-            // Of replies that could not be read, older programs did not record how many there were.
             let attempts = own.get("attempts").and_then(Value::as_u64);
             judge.asked_again += u64::from(attempts.is_some_and(|attempts| attempts > 1));
         }

@@ -76,7 +76,7 @@ impl EventFeed {
         &self.begun
     }
 
-    /// The metrics of each task whose figure is the mean of their scores; earlier programs did not tell of them.
+    /// The metrics of each task whose figure is the mean of their scores.
     pub(super) fn means(&self) -> &HashMap<String, Vec<String>> {
         &self.means
     }
