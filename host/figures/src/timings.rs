@@ -376,31 +376,6 @@ mod tests {
     }
 
     #[test]
-    fn files_of_older_programs_are_read() {
-        let text = timings(&[sample("a", 0, 1.0, 10.0)], &Phases::default()).to_json().unwrap();
-        let mut value: Value = serde_json::from_str(&text).unwrap();
-        let new = [
-            "first_token",
-            "queue",
-            "requests",
-            "finished",
-            "samples_of_run",
-            "prompt_tokens",
-            "completion_tokens",
-            "throughput_requests_per_s",
-            "throughput_prompt_tokens_per_s",
-            "throughput_completion_tokens_per_s",
-        ];
-        for key in new {
-            assert!(value.as_object_mut().unwrap().shift_remove(key).is_some(), "{key}");
-        }
-        value["tasks"][0].as_object_mut().unwrap().shift_remove("first_token");
-        let read = Timings::from_value(value).unwrap();
-        assert_eq!((read.queue, read.requests, read.latency.unwrap().max_ms), (None, 0, 10.0));
-        assert!(read.backends.is_empty());
-    }
-
-    #[test]
     fn first_tokens_and_queues_have_quantiles_of_their_own() {
         let timed = |index, queue_ms, first_token_ms| {
             let mut record = sample("a", index, 1.0, 100.0);

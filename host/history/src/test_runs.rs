@@ -86,7 +86,7 @@ impl TestRun {
 fn line(index: u64, score: char) -> String {
     let card = score.to_digit(10).map(|score| json!({"primary_score": score}));
     let outcome = if card.is_some() { "scored" } else { "backend_error" };
-    let result = json!({"metric_id": "exact_match", "outcome": outcome, "card": card});
+    let result = json!({"metric_id": "exact_match", "schema_version": "v1", "scorer_version": "1", "outcome": outcome, "card": card});
     let line = json!({
         "task_id": "rows", "index": index, "sample_id": format!("q{index}"), "outcome": outcome, "sample": null,
         "model_output": null, "metrics": [result],

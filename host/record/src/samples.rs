@@ -152,7 +152,7 @@ mod tests {
             concat!(
                 r#"{"task_id":"a","index":0,"sample_id":"s-0","outcome":"scored","#,
                 r#""sample":{"id":"s-0","messages":[]},"model_output":{"answer":"x"},"#,
-                r#""metrics":[{"metric_id":"exact_match","outcome":"scored","#,
+                r#""metrics":[{"metric_id":"exact_match","schema_version":"","scorer_version":"","outcome":"scored","#,
                 r#""card":{"primary_score":0.1,"pass":false}}]}"#,
                 "\n"
             )
