@@ -7,7 +7,7 @@ use gage_plugin::{PreprocessorOutput, RawRow};
 use serde_json::{Value, json};
 
 #[test]
-fn field_paths() {
+fn field_paths_of_metrics_are_resolved() {
     let text =
         std::fs::read_to_string(folder().join("cases/helper_extract_field.context.json")).expect("a file");
     let context: Value = serde_json::from_str(&text).expect("JSON");
@@ -37,7 +37,7 @@ fn field_paths() {
 const REFUSED: [i64; 2] = [28, 34];
 
 #[test]
-fn short_forms_of_metrics() {
+fn short_forms_of_metrics_are_expanded() {
     for case in cases("helper_metric_entry_sugar") {
         let entry = serde_json::to_string(&case["input"]["entry"]).expect("JSON");
         let text = format!(
@@ -79,7 +79,7 @@ fn short_forms_of_metrics() {
 }
 
 #[test]
-fn labels_of_options() {
+fn labels_of_options_are_recognized() {
     let registry = registry();
     let (family, member) = registry
         .find::<gage_plugin::PreprocessorKind>(&PluginReference::Name("multi_choice".to_owned()))

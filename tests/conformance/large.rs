@@ -99,7 +99,7 @@ fn scored(metric: &Metric, answer: &str, reference: &str) -> (Result<Option<f64>
 }
 
 #[test]
-fn overlap_of_long_texts_is_scored_or_too_long_for_a_subsequence() {
+fn overlap_of_long_texts_is_scored_or_refused_as_too_long() {
     let texts: [(&str, fn(u64) -> String, usize); 3] =
         [("english", english, 800_000), ("letters", letters, 500_000), ("chinese", chinese, 500_000)];
     for name in ["token_f1", "squad", "rouge_l", "reference_rouge"] {
@@ -137,7 +137,7 @@ fn overlap_of_long_texts_is_scored_or_too_long_for_a_subsequence() {
 }
 
 #[test]
-fn subsequences_of_as_many_words_as_are_allowed_are_scored() {
+fn subsequences_of_the_longest_allowed_texts_are_scored() {
     let words = |from: u64, seed: u64| {
         let mut numbers = Numbers(seed);
         (0..16_000).map(|_| format!("w{} ", from + numbers.below(12))).collect::<String>()
@@ -162,7 +162,7 @@ fn subsequences_of_as_many_words_as_are_allowed_are_scored() {
 }
 
 #[test]
-fn backtracking_through_a_megabyte_begins_only_where_a_match_can() {
+fn backtracking_in_a_megabyte_starts_only_at_possible_matches() {
     let plain = english(3);
     let with = |text: &str| format!("{plain}{text}\n");
     let hit = with(" my answer: 42");

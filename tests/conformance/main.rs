@@ -40,7 +40,7 @@ fn difference(file: &str, case: &Value) -> Option<Value> {
 }
 
 #[test]
-fn every_known_difference_is_of_a_case_and_says_why() {
+fn every_known_difference_names_a_case_and_a_reason() {
     for known in differences() {
         let file = known["file"].as_str().and_then(|name| name.strip_suffix(".jsonl")).expect("a file");
         assert!(cases(file).iter().any(|case| case["case"] == known["case"]), "{known}");

@@ -141,7 +141,7 @@ fn numbers_are_found_in_any_text() {
 }
 
 #[test]
-fn lists_are_found_in_any_text_that_they_fit_into() {
+fn lists_are_found_in_any_text_within_the_limit() {
     // An answer holds a mebibyte of JSON.
     let too_long = "an answer has";
     for (format, text, expected) in [

@@ -67,7 +67,7 @@ fn agree(expected: &Value, found: &Result<Option<Map<String, Value>>, String>, n
 }
 
 #[test]
-fn every_case_gives_what_is_recorded_or_a_known_difference() {
+fn every_case_gives_its_recorded_result_or_a_known_difference() {
     let registry = registry();
     let mut wrong = Vec::new();
     let mut count = 0;

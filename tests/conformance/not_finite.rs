@@ -33,7 +33,7 @@ fn scored(
 }
 
 #[test]
-fn what_is_not_finite_never_passes() {
+fn non_finite_numbers_never_pass() {
     for (answer, label, of_answer, of_label) in [
         (json!("inf"), json!(5), "invalid_format", ""),
         (json!("-inf"), json!(5), "invalid_format", ""),
@@ -72,7 +72,7 @@ fn what_is_not_finite_never_passes() {
 }
 
 #[test]
-fn a_label_says_its_tolerance_as_a_number_or_a_text_that_spells_one() {
+fn tolerance_of_a_label_is_a_number_or_its_text() {
     for (tolerance, expected) in [
         (json!(0.5), Ok(1.0)),
         (json!("0.5"), Ok(1.0)),
@@ -102,7 +102,7 @@ fn a_label_says_its_tolerance_as_a_number_or_a_text_that_spells_one() {
 }
 
 #[test]
-fn tolerances_and_bounds_that_are_none_are_refused_before_a_run() {
+fn invalid_tolerances_and_bounds_are_refused_before_a_run() {
     let registry = registry();
     for (name, key) in [
         ("numeric_match", "tolerance"),

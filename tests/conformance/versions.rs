@@ -64,7 +64,7 @@ fn compared(recorded: &[Results], found: &[Results]) -> (Vec<String>, Vec<String
 }
 
 #[test]
-fn a_result_that_changes_without_its_version_is_found() {
+fn changed_result_without_a_new_version_is_found() {
     let of = |version: &str, results: &[(&str, &str)]| Results {
         scorer: "metric m".to_owned(),
         version: version.to_owned(),
@@ -84,7 +84,7 @@ fn a_result_that_changes_without_its_version_is_found() {
 }
 
 #[test]
-fn no_scorer_gives_other_results_under_the_same_version() {
+fn no_scorer_changes_its_results_without_a_new_version() {
     let path = folder().join("versions/results.jsonl");
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let recorded: Vec<Results> =

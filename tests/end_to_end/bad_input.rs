@@ -22,7 +22,7 @@ macro_rules! assert_refused {
 }
 
 #[test]
-fn every_error_of_a_suite_is_shown_at_once_with_its_place() {
+fn every_error_of_a_suite_is_reported_with_its_position() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(2));
     workspace.write(
@@ -78,7 +78,7 @@ fn plugins_and_their_parameters_are_checked_before_the_run() {
 }
 
 #[test]
-fn what_is_missing_unreadable_or_empty_is_named_as_written_and_as_resolved() {
+fn error_names_an_unusable_file_as_written_and_as_resolved() {
     let workspace = Workspace::new();
     workspace.write("empty.gguf", "");
     workspace.write("text.gguf", "hello world");
@@ -99,7 +99,7 @@ fn what_is_missing_unreadable_or_empty_is_named_as_written_and_as_resolved() {
 }
 
 #[test]
-fn paths_that_are_spelled_as_no_path_is_are_refused() {
+fn malformed_field_paths_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     for (path, expected) in [
@@ -121,7 +121,7 @@ fn paths_that_are_spelled_as_no_path_is_are_refused() {
 }
 
 #[test]
-fn texts_that_are_no_suites() {
+fn invalid_suite_files_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     for (name, text) in [
@@ -148,7 +148,7 @@ fn texts_that_are_no_suites() {
 }
 
 #[test]
-fn overrides_are_pointed_at_as_well() {
+fn errors_in_overrides_point_at_the_override() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
@@ -167,7 +167,7 @@ fn overrides_are_pointed_at_as_well() {
 }
 
 #[test]
-fn run_ids_stay_in_their_folder() {
+fn run_ids_that_leave_the_output_folder_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
@@ -179,7 +179,7 @@ fn run_ids_stay_in_their_folder() {
 }
 
 #[test]
-fn broken_rows_are_counted_and_listed_and_the_run_goes_on() {
+fn invalid_rows_are_recorded_and_the_run_continues() {
     let workspace = Workspace::new();
     workspace.write(
         "rows.jsonl",
@@ -208,7 +208,7 @@ fn broken_rows_are_counted_and_listed_and_the_run_goes_on() {
 }
 
 #[test]
-fn keys_that_cannot_be_sent_or_would_be_seen_are_refused() {
+fn unsendable_and_exposed_api_keys_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     for (config, expected) in [

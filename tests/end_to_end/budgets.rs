@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Each turn takes 15 tokens.
 #[test]
-fn a_budget_ends_conversations_between_two_turns_and_counts_them_when_the_run_goes_on() {
+fn budget_ends_tool_loops_and_counts_their_usage_on_resume() {
     let server = Server::start(insatiable);
     let workspace = supporting::workspace(2);
     let steps = "{step: inference, tools: {max_turns: 5}}";
@@ -50,7 +50,7 @@ fn a_budget_ends_conversations_between_two_turns_and_counts_them_when_the_run_go
 }
 
 #[test]
-fn time_that_is_over_ends_conversations() {
+fn time_budget_ends_tool_loops() {
     let server = Server::start(|request| insatiable(request).set_delay(Duration::from_millis(50)));
     let workspace = supporting::workspace(2);
     let steps = "{step: inference, tools: {max_turns: 1000}}";
@@ -62,7 +62,7 @@ fn time_that_is_over_ends_conversations() {
 
 /// Each answer and each reply takes five tokens.
 #[test]
-fn a_budget_ends_a_run_between_an_answer_and_its_judges() {
+fn budget_ends_a_run_between_an_answer_and_its_judges() {
     let is_clear = Arc::new(AtomicBool::new(false));
     let speaks = Arc::clone(&is_clear);
     let judge = Server::start(move |_| match speaks.load(Ordering::SeqCst) {

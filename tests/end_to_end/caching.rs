@@ -32,7 +32,7 @@ fn files_are_equal(workspace: &Workspace, one: &str, other: &str) {
 }
 
 #[test]
-fn what_was_answered_is_not_asked_again_and_comes_to_the_same_files() {
+fn cached_answers_are_reused_and_give_the_same_files() {
     let (server, asked) = ever_new();
     let workspace = workspace(&server, ", default_params: {temperature: 0.7}");
     let run = |id: &str, further: &[&str]| {
@@ -79,7 +79,7 @@ fn what_was_answered_is_not_asked_again_and_comes_to_the_same_files() {
 }
 
 #[test]
-fn an_answer_that_is_kept_spends_nothing() {
+fn cached_answers_cost_nothing() {
     let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
     let workspace = workspace(&server, "");
     let spent = |id: &str, further: &[&str]| {
@@ -96,7 +96,7 @@ fn an_answer_that_is_kept_spends_nothing() {
 }
 
 #[test]
-fn a_cache_changes_no_lock_and_may_come_and_go_when_a_run_is_resumed() {
+fn cache_is_no_part_of_lock_or_resume() {
     let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
     let workspace = workspace(&server, "");
     workspace.run(&["lock", "suite.yaml"]).expect_code(0);
@@ -130,7 +130,7 @@ fn two_processes_share_a_cache() {
 }
 
 #[test]
-fn what_is_to_be_tried_again_is_asked_and_takes_the_place_of_what_was_kept() {
+fn retried_answers_replace_cached_ones() {
     let whole = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&whole);
     let server = Server::start(move |request| {
@@ -149,7 +149,7 @@ fn what_is_to_be_tried_again_is_asked_and_takes_the_place_of_what_was_kept() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_used_is_refused_before_anything_is_asked() {
+fn unusable_cache_is_refused_before_any_request() {
     let (server, asked) = ever_new();
     let workspace = workspace(&server, "");
     workspace.write("a-file", "");
@@ -166,7 +166,7 @@ fn a_cache_that_cannot_be_used_is_refused_before_anything_is_asked() {
 }
 
 #[test]
-fn a_run_that_is_gone_on_with_is_named_by_its_id_or_its_folder() {
+fn resume_takes_a_run_id_or_a_run_folder() {
     let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
     let workspace = workspace(&server, "");
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);

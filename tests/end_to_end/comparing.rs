@@ -32,7 +32,7 @@ fn run(workspace: &Workspace, suite: &str, run_id: &str, further: &[&str]) {
 }
 
 #[test]
-fn every_answer_has_its_exit_code() {
+fn every_verdict_has_its_exit_code() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     run(&workspace, "right.yaml", "same", &[]);
@@ -60,7 +60,7 @@ fn every_answer_has_its_exit_code() {
 }
 
 #[test]
-fn a_gate_that_the_new_suite_lost_is_told() {
+fn compare_warns_of_a_gate_that_the_new_suite_lacks() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     workspace.write("open.yaml", workspace.read("wrong.yaml").replace(GATE, ""));
@@ -85,7 +85,7 @@ fn a_gate_that_the_new_suite_lost_is_told() {
 }
 
 #[test]
-fn a_gate_that_can_never_fail_is_refused_before_and_after_a_run() {
+fn gate_that_cannot_fail_is_refused_before_and_after_a_run() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     let said = "as wide as its whole scale, from 0 to 1";
@@ -103,7 +103,7 @@ fn a_gate_that_can_never_fail_is_refused_before_and_after_a_run() {
 }
 
 #[test]
-fn a_gate_on_what_is_never_compared_is_refused_before_a_run() {
+fn gate_on_an_uncompared_metric_is_refused_before_a_run() {
     let workspace = workspace();
     let text = workspace.read("right.yaml");
     for (metrics, gated, said) in [
@@ -135,7 +135,7 @@ fn a_gate_on_what_is_never_compared_is_refused_before_a_run() {
 }
 
 #[test]
-fn runs_of_one_id_in_folders_of_one_name_are_told_apart() {
+fn runs_with_the_same_id_are_shown_by_their_paths() {
     let workspace = workspace();
     for parent in ["monday", "tuesday"] {
         run(&workspace, "right.yaml", "nightly", &["--output-dir", parent]);
@@ -152,7 +152,7 @@ fn runs_of_one_id_in_folders_of_one_name_are_told_apart() {
 }
 
 #[test]
-fn clusters_that_the_new_suite_lost_are_told() {
+fn compare_warns_of_clusters_that_the_new_suite_lacks() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &["--set", "custom.cluster_by=sample.label"]);
     run(&workspace, "right.yaml", "new", &[]);
@@ -162,7 +162,7 @@ fn clusters_that_the_new_suite_lost_are_told() {
 }
 
 #[test]
-fn what_is_wrong_with_the_question_is_said() {
+fn invalid_comparisons_are_explained() {
     let workspace = workspace();
     let clustered = ["--set", "custom.cluster_by=sample.id"];
     run(&workspace, "right.yaml", "base", &clustered);
@@ -215,7 +215,7 @@ fn what_is_wrong_with_the_question_is_said() {
 }
 
 #[test]
-fn build_servers_are_told() {
+fn compare_reports_to_build_servers() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     run(&workspace, "wrong.yaml", "worse", &[]);
@@ -249,7 +249,7 @@ fn build_servers_are_told() {
 
 /// Of a suite that a gate is taken from, nothing else is read.
 #[test]
-fn a_gate_needs_no_variable_of_its_suite_but_its_own() {
+fn gate_of_a_suite_needs_only_its_own_variables() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     let gate = "api_version: gage/v1alpha1\nkind: PipelineConfig\nbackends:\n  - {backend_id: m, config: {api_key: '${NOT_SET}'}}\n\

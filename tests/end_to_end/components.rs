@@ -10,7 +10,7 @@ fn scripted(workspace: &Workspace, answers: &Value) -> String {
 }
 
 #[test]
-fn only_the_guilty_sample_carries_what_a_metric_did() {
+fn failure_of_a_metric_stays_with_its_sample() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
     let deeds = ["fine", "trap", "fine", "loop", "fine", "memory", "error", "nan", "log", "fine"];
@@ -108,7 +108,7 @@ fn a_component_chooses_by_log_likelihood() {
 }
 
 #[test]
-fn what_is_no_plugin_is_refused_before_it_is_compiled() {
+fn files_that_are_not_plugins_are_refused_before_compiling() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("text.wasm", "(component)");

@@ -121,7 +121,7 @@ fn every_task_type_is_shown_validated_and_run() {
 }
 
 #[test]
-fn a_broken_row_is_skipped_counted_and_shown() {
+fn invalid_row_is_recorded_and_reported() {
     let workspace = Workspace::new();
     let (server, _) = listening("answer 1");
     let mut lines: Vec<String> = rows(10).lines().map(str::to_owned).collect();
@@ -146,7 +146,7 @@ fn a_broken_row_is_skipped_counted_and_shown() {
 }
 
 #[test]
-fn what_no_model_could_be_asked_with_shows_before_the_run() {
+fn validate_reports_rows_that_no_model_could_be_asked() {
     let workspace = Workspace::new();
     let (server, bodies) = listening("answer 1");
     let row = |further: Value| {
@@ -186,7 +186,7 @@ fn what_no_model_could_be_asked_with_shows_before_the_run() {
 }
 
 #[test]
-fn a_row_that_is_no_sample_has_the_id_of_no_other() {
+fn invalid_row_gets_a_unique_id() {
     let workspace = Workspace::new();
     let server = Server::start(|_| completion("a"));
     let lines = [
@@ -205,7 +205,7 @@ fn a_row_that_is_no_sample_has_the_id_of_no_other() {
 }
 
 #[test]
-fn too_many_broken_rows_end_the_run() {
+fn too_many_invalid_rows_end_the_run() {
     let workspace = Workspace::new();
     let (server, bodies) = listening("answer 1");
     let mut text = rows(400);
@@ -324,7 +324,7 @@ fn preprocessors_are_chained_and_hooks_inherit_parameters() {
 }
 
 #[test]
-fn a_hook_gives_the_text_and_one_that_fails_names_itself_and_the_row() {
+fn doc_hook_sets_the_text_and_its_errors_name_hook_and_row() {
     let workspace = Workspace::new();
     let (server, bodies) = listening("x");
     workspace.write("rows.jsonl", "{\"id\":\"a\",\"question\":\"old\",\"answer\":\"x\",\"asked\":\"new\"}\n");
@@ -354,7 +354,7 @@ fn a_hook_gives_the_text_and_one_that_fails_names_itself_and_the_row() {
 }
 
 #[test]
-fn media_that_cannot_be_used_are_typed_outcomes() {
+fn unusable_media_give_typed_errors() {
     let workspace = Workspace::new();
     let (server, _) = listening("x");
     let picture =
@@ -410,7 +410,7 @@ fn media_that_cannot_be_used_are_typed_outcomes() {
 }
 
 #[test]
-fn a_prompt_that_a_tokenizer_rendered_is_not_rendered_again() {
+fn prompt_rendered_by_a_tokenizer_is_not_rendered_again() {
     let workspace = Workspace::new();
     let (server, bodies) = listening("x");
     server.also_at("/v1/completions", |_| {
@@ -439,7 +439,7 @@ fn a_prompt_that_a_tokenizer_rendered_is_not_rendered_again() {
 }
 
 #[test]
-fn a_prompt_of_the_suite_shows_the_media_and_an_empty_one_is_refused() {
+fn prompt_template_keeps_media_and_must_not_render_empty() {
     let workspace = Workspace::new();
     let (server, bodies) = listening("red");
     let path = repository().join("tests/datasets/image-qa/samples.jsonl");
@@ -464,7 +464,7 @@ fn a_prompt_of_the_suite_shows_the_media_and_an_empty_one_is_refused() {
 }
 
 #[test]
-fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
+fn hub_dataset_is_downloaded_resumed_and_pinned() {
     const COMMIT: &str = "0123456789012345678901234567890123456789";
     let workspace = Workspace::new();
     let (server, _) = listening("answer 1");
@@ -529,7 +529,7 @@ fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
 }
 
 #[test]
-fn what_is_in_a_dataset() {
+fn data_stats_and_preview_describe_a_dataset() {
     let workspace = Workspace::new();
     let lines = [
         json!({"id": "a", "question": "2 + 2?", "answer": "4", "data_tag": {"topic": ["sums", "easy"]}}),
@@ -556,7 +556,7 @@ fn what_is_in_a_dataset() {
 }
 
 #[test]
-fn a_file_that_breaks_off_leaves_a_run_with_what_was_read() {
+fn truncated_dataset_leaves_a_run_with_the_rows_before() {
     let workspace = Workspace::new();
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.csv", "id,question,answer\na,1?,1\nb,2?,2\nc,\"3?,3\nd,4?,4\n");
@@ -575,7 +575,7 @@ fn a_file_that_breaks_off_leaves_a_run_with_what_was_read() {
 }
 
 #[test]
-fn a_filter_that_keeps_nothing_is_no_success() {
+fn filter_that_keeps_no_row_is_an_error() {
     let workspace = Workspace::new();
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(20));

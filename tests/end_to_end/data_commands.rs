@@ -5,7 +5,7 @@ use crate::support::{CommandOutput, Workspace, suite};
 use serde_json::{Value, json};
 
 #[test]
-fn samples_without_a_usable_answer_are_counted_and_warned_of() {
+fn samples_without_a_usable_reference_are_reported() {
     let server = Server::start(|_| completion("x"));
     let workspace = Workspace::new();
     let rows = [
@@ -34,7 +34,7 @@ fn samples_without_a_usable_answer_are_counted_and_warned_of() {
 }
 
 #[test]
-fn data_commands_take_the_environment_that_a_run_takes() {
+fn data_commands_read_the_environment_of_a_run() {
     let workspace = Workspace::new();
     let rows: String =
         (0..9).map(|id| format!("{}\n", json!({"id": id, "question": "q", "answer": "a"}))).collect();
@@ -59,7 +59,7 @@ fn data_commands_take_the_environment_that_a_run_takes() {
 }
 
 #[test]
-fn values_of_another_type_are_warned_of() {
+fn filter_value_of_another_type_gives_a_warning() {
     let workspace = Workspace::new();
     workspace.write("rows.csv", "question,answer,year\nq,a,2019\n");
     let set = ["--set", "datasets.0.params.exclude.year=2019"];

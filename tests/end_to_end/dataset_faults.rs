@@ -24,7 +24,7 @@ fn with_prompt(server: &Server, count: usize, template: &str, further: &str) -> 
 }
 
 #[test]
-fn a_filter_that_does_not_exist_is_found_before_anything_is_asked() {
+fn unknown_template_filter_is_found_before_any_request() {
     let server = Server::start(|_| completion("x"));
     let template = "Think.\n{% if sample.hard %}{{ sample.id|uper }}{% endif %}{% include 'rules.txt' %}";
     let workspace = with_prompt(&server, 2, template, "");
@@ -45,7 +45,7 @@ fn a_filter_that_does_not_exist_is_found_before_anything_is_asked() {
 }
 
 #[test]
-fn a_chat_template_that_cannot_work_is_found_before_the_run() {
+fn broken_chat_template_is_found_before_the_run() {
     let server = Server::start(|_| completion("x"));
     let workspace = with_prompt(&server, 2, "a", ", tokenizer_config: model");
     let template = "{% for m in messages %}\n{{ m.content|trimm }}{% endfor %}";
@@ -57,7 +57,7 @@ fn a_chat_template_that_cannot_work_is_found_before_the_run() {
 }
 
 #[test]
-fn samples_that_show_late_to_be_none_end_the_run_as_early_ones_do() {
+fn samples_found_invalid_late_count_towards_max_invalid() {
     let server = Server::start(|_| completion("answer 1"));
     let template = "{{ sample.metadata.hint }}";
     // Of 40 rows two may be invalid.
@@ -89,7 +89,7 @@ fn samples_that_show_late_to_be_none_end_the_run_as_early_ones_do() {
 }
 
 #[test]
-fn a_filter_over_a_field_that_no_row_has_is_told_of() {
+fn filter_on_an_unknown_field_gives_a_warning() {
     let server = Server::start(|_| completion("answer 1"));
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
@@ -118,7 +118,7 @@ fn a_filter_over_a_field_that_no_row_has_is_told_of() {
 }
 
 #[test]
-fn what_is_wrong_with_a_dataset_is_shown_at_its_key() {
+fn error_in_a_dataset_points_at_its_key() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
     workspace.write("rows", "0\n1\n");
@@ -144,7 +144,7 @@ fn what_is_wrong_with_a_dataset_is_shown_at_its_key() {
 }
 
 #[test]
-fn what_is_wrong_with_a_choice_on_a_hub_is_shown_at_its_key() {
+fn error_in_a_hub_selection_points_at_its_key() {
     let hub = HubServer::start();
     hub.commit("team/questions", "main", "0123456789012345678901234567890123456789");
     for file in ["one/train.jsonl", "one/test.jsonl", "two/test.jsonl"] {
@@ -173,7 +173,7 @@ fn what_is_wrong_with_a_choice_on_a_hub_is_shown_at_its_key() {
 }
 
 #[test]
-fn a_preprocessor_that_makes_no_sample_fails_its_cases() {
+fn preprocessor_with_invalid_output_fails_its_cases() {
     let workspace = Workspace::new();
     let preprocess = gage_plugin_bundle::COMPONENTS.iter().find(|one| one.name == "preprocess");
     workspace.write("preprocess.wasm", preprocess.expect("it ships").bytes);
@@ -213,7 +213,7 @@ fn a_preprocessor_that_makes_no_sample_fails_its_cases() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
-fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
+fn images_of_a_hub_dataset_are_downloaded_once() {
     let hub = HubServer::start();
     hub.commit("team/pictures", "main", "0123456789012345678901234567890123456789");
     let picture =
@@ -332,7 +332,7 @@ fn pictures_on_a_hub(count: usize, backend: &str) -> (HubServer, Workspace) {
 }
 
 #[test]
-fn pictures_on_a_hub_are_fetched_several_at_a_time() {
+fn images_of_a_hub_dataset_are_downloaded_concurrently() {
     let server = Server::start(|_| completion("answer 0"));
     let (hub, workspace) = pictures_on_a_hub(6, &server.backend(""));
     let together = Arc::new(Barrier::new(4));
@@ -347,7 +347,7 @@ fn pictures_on_a_hub_are_fetched_several_at_a_time() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_does_not_wait_for_pictures_of_a_hub() {
+fn interrupt_does_not_wait_for_images_of_a_hub() {
     let server = Server::start(|_| completion("answer 0"));
     let (hub, workspace) = pictures_on_a_hub(6, &server.backend(""));
     let (asked, over) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));

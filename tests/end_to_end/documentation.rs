@@ -16,7 +16,7 @@ fn help_has_examples_and_exit_codes() {
 }
 
 #[test]
-fn metrics_explains_what_stands_before_and_behind_metrics_too() {
+fn metrics_command_explains_every_kind_of_scoring_plugin() {
     let workspace = Workspace::new();
     for (name, expected) in [
         ("exact_match", ["reads    prediction", "figure   mean over", "- metric_id: my_exact_match"]),
@@ -43,7 +43,7 @@ fn metrics_explains_what_stands_before_and_behind_metrics_too() {
 
 /// What `gage-host metrics NAME` shows of each metric, extractor, judge and aggregator is a part of a suite that can be run.
 #[test]
-fn every_example_is_a_suite() {
+fn every_example_of_the_metrics_command_is_valid() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
@@ -105,7 +105,7 @@ role_adapters:
 }
 
 #[test]
-fn the_list_names_what_there_is() {
+fn list_command_names_every_plugin() {
     let workspace = Workspace::new();
     insta::assert_snapshot!("list", workspace.run(&["list"]).expect_code(0).stdout);
     let json = workspace.run(&["list", "metrics", "--json"]).expect_code(0);

@@ -80,7 +80,7 @@ fn near(found: &Value, expected: f64) -> bool {
 }
 
 #[test]
-fn similarities_are_recorded_scored_and_scored_again_without_a_model() {
+fn similarities_are_recorded_and_rescored_without_a_model() {
     let (server, workspace) = (server("north"), Workspace::new());
     workspace.write("rows.jsonl", rows());
     workspace.write("suite.yaml", suite(&server, ", adapter_id: embedder", ""));
@@ -120,7 +120,7 @@ fn similarities_are_recorded_scored_and_scored_again_without_a_model() {
 }
 
 #[test]
-fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
+fn empty_answer_is_scored_and_an_invalid_vector_fails() {
     for (answer, place, outcome, kind) in [
         ("", 0, "scored", Value::Null),
         ("nowhere", 0, "backend_error", json!("protocol")),
@@ -166,7 +166,7 @@ fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
 
 /// An answer is in the journal before its vectors are asked for, so that a run that goes on asks for them alone.
 #[test]
-fn what_failed_is_asked_for_again_without_the_model() {
+fn failed_embedding_is_retried_without_the_model() {
     let (works, model_asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let (open, counted) = (Arc::clone(&works), Arc::clone(&model_asked));
     let server = Server::start(move |request| {
@@ -191,7 +191,7 @@ fn what_failed_is_asked_for_again_without_the_model() {
 }
 
 #[test]
-fn steps_that_cannot_be_done_are_told_before_anything_is_asked() {
+fn invalid_embed_steps_are_refused_before_any_request() {
     let (server, workspace) = (server("north"), Workspace::new());
     workspace.write("rows.jsonl", rows());
     let whole = suite(&server, "", "");

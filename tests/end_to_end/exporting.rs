@@ -26,7 +26,7 @@ fn workspace() -> Workspace {
 }
 
 #[test]
-fn every_format_is_written_beside_the_run_and_nothing_is_replaced() {
+fn every_export_format_is_written_and_replaces_nothing() {
     let workspace = workspace();
     for format in FORMATS {
         let arguments = ["export", "nightly", "--format", format];
@@ -80,7 +80,7 @@ fn read_with_their_own_readers(workspace: &Workspace) {
 }
 
 #[test]
-fn what_cannot_be_exported_is_refused_with_the_way_out() {
+fn impossible_exports_are_refused_with_advice() {
     let workspace = workspace();
     let manifest = workspace.read("runs/nightly/manifest.json");
     let as_manifest = |run: &str, from: &str, to: &str| {

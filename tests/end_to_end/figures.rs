@@ -29,7 +29,7 @@ fn figures(workspace: &Workspace, run: &str) -> Vec<Value> {
 }
 
 #[test]
-fn figures_have_slices_clusters_and_aggregations_of_many_kinds() {
+fn figures_have_slices_clusters_and_aggregations() {
     let workspace = workspace();
     let metric = |id: &str, implementation: &str, aggregation: &str| {
         format!("{{metric_id: {id}, implementation: {implementation}, aggregation: {aggregation}}}")
@@ -70,7 +70,7 @@ fn figures_have_slices_clusters_and_aggregations_of_many_kinds() {
 
 /// A mistyped path is no error, for some datasets have a field only here and there; but it is told.
 #[test]
-fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
+fn unused_field_path_gives_a_warning_with_the_nearest_one() {
     let workspace = workspace();
     let paths = "  slices: [metadata.subjct, metadata.subject, colour]\n  cluster_by: passage\n";
     workspace.write(
@@ -108,7 +108,7 @@ fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
 
 /// Where the suite wants an error for each sample, that is enough.
 #[test]
-fn a_missing_field_that_is_an_error_is_told_once() {
+fn missing_field_that_is_an_error_is_reported_once() {
     let workspace = workspace();
     let metrics = "['contains(label_field=metadata.sujbect, on_missing_field=error)', exact_match]";
     workspace.write("suite.yaml", suite(BACKEND, metrics));
@@ -133,7 +133,7 @@ fn repeats_are_averaged_within_a_sample_first() {
 }
 
 #[test]
-fn what_is_no_aggregation_is_said_before_the_run() {
+fn unknown_aggregations_are_refused_before_the_run() {
     let workspace = workspace();
     for (aggregation, expected) in [
         ("meen", "did you mean `mean`?"),

@@ -82,7 +82,7 @@ fn a_run_is_compared_with_the_baseline_of_its_suite() {
 }
 
 #[test]
-fn a_total_that_nobody_knows_is_not_claimed() {
+fn unknown_total_is_shown_as_unknown() {
     let workspace = workspace();
     run(&workspace, "words.yaml", "whole");
     run(&workspace, "words.yaml", "stopped");
@@ -105,7 +105,7 @@ fn a_total_that_nobody_knows_is_not_claimed() {
 }
 
 #[test]
-fn figures_are_shown_over_time_with_how_often_scores_flip() {
+fn trend_shows_figures_over_time_with_flip_rates() {
     let workspace = workspace();
     run(&workspace, "words.yaml", "first");
     run(&workspace, "words.yaml", "second");
@@ -143,7 +143,7 @@ fn figures_are_shown_over_time_with_how_often_scores_flip() {
 }
 
 #[test]
-fn an_index_that_cannot_be_written_is_no_reason_to_fail_and_none_is_made_without_runs() {
+fn unwritable_index_is_no_error_and_no_runs_need_no_index() {
     let workspace = workspace();
     std::fs::create_dir(workspace.path("empty")).expect("a folder");
     let listed = workspace.run(&["runs", "list", "--output-dir", "empty"]).expect_code(0);
@@ -160,7 +160,7 @@ fn an_index_that_cannot_be_written_is_no_reason_to_fail_and_none_is_made_without
 }
 
 #[test]
-fn runs_are_listed_shown_and_deleted_only_when_asked() {
+fn runs_are_listed_and_deleted_only_with_confirmation() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");

@@ -19,7 +19,7 @@ fn backend(server: &LoadServer, further: &str) -> String {
 }
 
 #[test]
-fn in_a_storm_no_sample_is_lost_and_none_comes_twice() {
+fn no_sample_is_lost_or_repeated_under_random_faults() {
     const SAMPLES: usize = 400;
     let storm = Storm::new(StormShares::DEFAULT_SHARES, 7, 20);
     let server = LoadServer::start(move |request| {
@@ -47,7 +47,7 @@ fn in_a_storm_no_sample_is_lost_and_none_comes_twice() {
 
 /// The options of a sample are asked about at once, and share its place among those in flight.
 #[test]
-fn options_that_are_all_refused_at_first_wait_in_one_place() {
+fn options_of_a_sample_share_its_slot_while_they_wait() {
     let row = |number: usize| json!({"question": format!("q{number}?"), "choices": ["a", "bb", "ccc"], "answer": 0});
     for concurrency in ["1", "4"] {
         let seen = Mutex::new(HashSet::new());
@@ -99,7 +99,7 @@ fn texts_below(folder: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_recorded_run_is_played_back_and_its_key_is_nowhere() {
+fn recorded_run_is_replayed_and_never_holds_its_key() {
     let server = LoadServer::start(|request| {
         let key = request.header("authorization").unwrap_or_default().to_owned();
         match messages_question(request).as_str() {
@@ -151,7 +151,7 @@ fn a_recorded_run_is_played_back_and_its_key_is_nowhere() {
 }
 
 #[test]
-fn what_is_wrong_with_a_backend_is_said_with_its_line() {
+fn error_in_a_backend_is_shown_with_its_line() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("key.txt", "two\nlines\n");

@@ -96,7 +96,7 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
 }
 
 #[test]
-fn tasks_that_were_killed_together_are_resumed_one_by_one_to_the_same_bytes() {
+fn parallel_tasks_resumed_in_order_give_the_same_bytes() {
     let holding = holding(60);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(80));
@@ -136,7 +136,7 @@ fn a_second_process_is_refused_while_the_first_runs() {
 #[cfg(unix)]
 #[test]
 #[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
-fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
+fn interrupted_run_finishes_requests_and_can_be_resumed() {
     let holding = holding(10);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
@@ -235,7 +235,7 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
 /// Rows that have to be read to be counted are counted when the run is stopped.
 #[cfg(unix)]
 #[test]
-fn the_coverage_of_a_run_over_filtered_rows_is_of_those_that_the_filter_keeps() {
+fn coverage_of_an_interrupted_run_counts_filtered_rows_only() {
     let holding = holding(6);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
@@ -259,7 +259,7 @@ fn the_coverage_of_a_run_over_filtered_rows_is_of_those_that_the_filter_keeps() 
 /// The end of a terminal is as good as Ctrl-C, unless the run was begun to outlive it.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_hangup_ends_a_run_in_order_where_it_is_not_ignored() {
+fn hangup_ends_a_run_cleanly_unless_it_is_ignored() {
     // Whoever runs the tests may ignore it, too.
     for (before, code) in [("exec env --default-signal=HUP", 130), ("trap '' HUP; exec", 0)] {
         let holding = holding(10);
@@ -282,7 +282,7 @@ fn a_hangup_ends_a_run_in_order_where_it_is_not_ignored() {
 }
 
 #[test]
-fn a_run_that_was_killed_while_it_recorded_goes_on_to_a_whole_tape() {
+fn killed_run_that_records_resumes_to_a_whole_recording() {
     let holding = holding(40);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(60));
@@ -308,7 +308,7 @@ fn a_run_that_was_killed_while_it_recorded_goes_on_to_a_whole_tape() {
 }
 
 #[test]
-fn a_run_is_not_resumed_with_something_else() {
+fn resume_refuses_another_suite_or_dataset() {
     let holding = holding(1_000);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(5));
@@ -327,7 +327,7 @@ fn a_run_is_not_resumed_with_something_else() {
 }
 
 #[test]
-fn a_run_is_not_resumed_with_fewer_samples_than_it_has() {
+fn resume_refuses_fewer_samples_than_are_recorded() {
     let holding = holding(1_000);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(30));
@@ -354,7 +354,7 @@ fn a_run_is_not_resumed_with_fewer_samples_than_it_has() {
 }
 
 #[test]
-fn only_what_failed_in_the_named_way_is_tried_again() {
+fn retry_repeats_only_the_named_outcomes() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let is_whole = Arc::new(AtomicBool::new(false));
     let (seen, whole) = (Arc::clone(&asked), Arc::clone(&is_whole));

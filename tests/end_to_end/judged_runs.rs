@@ -55,7 +55,7 @@ pub(crate) fn assert_same(workspace: &Workspace, run: &str, other: &str) {
 const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
 
 #[test]
-fn a_run_that_is_killed_before_its_judges_replied_asks_only_them_again() {
+fn run_killed_before_its_judges_replied_asks_only_them_again() {
     let goes_on = Arc::new(AtomicBool::new(false));
     let open = Arc::clone(&goes_on);
     let judge = Server::start(move |request| {
@@ -90,7 +90,7 @@ fn a_run_that_is_killed_before_its_judges_replied_asks_only_them_again() {
 
 /// Between an answer and its judgement as anywhere else.
 #[test]
-fn a_journal_with_judgements_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
+fn judged_journal_cut_at_any_byte_resumes_to_the_same_bytes() {
     let (model, judge, workspace) = (model(), Server::start(graded), workspace(ROWS));
     workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
@@ -123,7 +123,7 @@ fn a_journal_with_judgements_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn where_a_judge_failed_only_the_judge_is_asked_again() {
+fn only_a_failed_judge_is_asked_again() {
     let is_well = Arc::new(AtomicBool::new(false));
     let well = Arc::clone(&is_well);
     let judge = Server::start(move |request| match question_of(&asked(request)) % 10 {
@@ -153,7 +153,7 @@ fn where_a_judge_failed_only_the_judge_is_asked_again() {
 }
 
 #[test]
-fn a_judge_that_is_never_readable_shows_in_the_figures() {
+fn unreadable_judge_shows_in_the_figures() {
     let judge = Server::start(|request| {
         let text = asked(request);
         let is_late = question_of(&text) == 2 && !text.contains("could not be read");
@@ -180,7 +180,7 @@ fn a_judge_that_is_never_readable_shows_in_the_figures() {
 }
 
 #[test]
-fn a_judge_that_always_takes_the_first_answer_prefers_neither() {
+fn judge_with_a_position_bias_prefers_neither_answer() {
     let judge = Server::start(|_| completion("Clear.\nWINNER: A"));
     let (model, workspace) = (model(), workspace(1));
     workspace.write(
@@ -195,7 +195,7 @@ fn a_judge_that_always_takes_the_first_answer_prefers_neither() {
 }
 
 #[test]
-fn a_judge_with_prompts_of_its_own_refuses_that_of_a_role() {
+fn judge_with_prompts_of_its_own_refuses_the_prompt_of_a_role() {
     let judge = Server::start(|_| completion("WINNER: A"));
     let (model, workspace) = (model(), workspace(1));
     let text = suite(&model, &judge, "{step: judge, judge: pairwise}", "").replace(
@@ -216,7 +216,7 @@ fn a_judge_with_prompts_of_its_own_refuses_that_of_a_role() {
 }
 
 #[test]
-fn every_result_says_which_prompts_it_rests_on() {
+fn every_result_names_its_prompts() {
     let judge = Server::start(graded);
     let (model, workspace) = (model(), workspace(3));
     let text = suite(&model, &judge, ONE_JUDGE, "").replace(
@@ -263,7 +263,7 @@ fn writers(version: &str) -> Vec<&str> {
 }
 
 #[test]
-fn components_that_write_prompts_are_in_the_version_of_each_result() {
+fn prompt_version_names_the_components_that_write_prompts() {
     let judge = Server::start(|request| match asked(request).contains("WINNER") {
         true => completion("Clear.\nWINNER: TIE"),
         false => graded(request),

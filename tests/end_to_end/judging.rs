@@ -36,7 +36,7 @@ pub(crate) fn question_of(text: &str) -> usize {
 pub(crate) const STEPS: &str = "[{step: inference}, {step: judge, attempts: 2}, {step: auto_eval}]";
 
 #[test]
-fn replies_that_cannot_be_read_stay_out_of_the_mean() {
+fn unreadable_replies_do_not_enter_the_mean() {
     // One in ten is never readable, one in ten only when it is asked once more.
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
@@ -122,7 +122,7 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
 }
 
 #[test]
-fn several_judges_are_asked_and_their_scores_become_one() {
+fn scores_of_several_judges_are_combined() {
     let server = Server::start(|request| {
         let strict = asked(request).contains("Be strict");
         completion(if strict { "CORRECT: no\nSCORE: 0" } else { "CORRECT: yes\nSCORE: 1" })
@@ -144,7 +144,7 @@ fn several_judges_are_asked_and_their_scores_become_one() {
 }
 
 #[test]
-fn what_was_extracted_is_scored_and_recorded() {
+fn extracted_answer_is_scored_and_recorded() {
     let server = Server::start(|_| completion(""));
     let workspace = workspace(2);
     let written = "<think>maybe 3</think>Adding up, \\\\boxed{7} it is.";
@@ -173,7 +173,7 @@ fn what_was_extracted_is_scored_and_recorded() {
 }
 
 #[test]
-fn what_is_wrong_with_the_steps_is_said_before_the_run() {
+fn invalid_steps_are_refused_before_the_run() {
     let server = Server::start(|_| completion(""));
     let workspace = workspace(1);
     for (steps, expected) in [
@@ -211,7 +211,7 @@ fn what_is_wrong_with_the_steps_is_said_before_the_run() {
 }
 
 #[test]
-fn a_run_is_scored_once_more_without_its_model() {
+fn run_is_rescored_without_its_model() {
     let server = Server::start(|_| completion("CORRECT: yes\nSCORE: 1"));
     let workspace = workspace(70);
     // Beside answers there is a row that is none.
@@ -270,7 +270,7 @@ fn a_run_is_scored_once_more_without_its_model() {
 }
 
 #[test]
-fn a_sample_is_asked_several_times() {
+fn every_repeat_of_a_sample_is_recorded() {
     let workspace = workspace(3);
     let server = Server::start(|_| completion(""));
     let text = suite(&server, "[{step: inference}, {step: auto_eval}]", "[exact_match]", "  repeat: 4\n")
@@ -342,7 +342,7 @@ fn odd_answers_have_a_stated_result() {
 }
 
 #[test]
-fn a_sample_says_how_it_is_scored_itself() {
+fn eval_config_of_a_sample_changes_its_scoring() {
     let workspace = workspace(1);
     let server = Server::start(|request| {
         let is_strict = asked(request).contains("Be strict");

@@ -90,7 +90,7 @@ fn check_resumed(workspace: &Workspace, run_id: &str, before: &[u8]) {
 }
 
 #[test]
-fn a_run_that_is_killed_anywhere_goes_on_to_the_same_bytes() {
+fn run_killed_anywhere_resumes_to_the_same_bytes() {
     let kills: usize =
         std::env::var("GAGE_HOST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let workspace = workspace();
@@ -121,7 +121,7 @@ fn a_run_that_is_killed_anywhere_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
+fn journal_cut_at_any_byte_resumes_to_the_same_bytes() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let whole = journal(&workspace, "whole");
@@ -169,7 +169,7 @@ fn line_of(json: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
+fn journal_of_another_run_is_an_error_with_its_position() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let whole = journal(&workspace, "whole");
@@ -219,7 +219,7 @@ fn recorded_lines(file: &Path) -> u64 {
 
 /// What was recorded and is gone is not asked anew without a word.
 #[test]
-fn a_killed_run_whose_journal_lost_something_is_not_gone_on_with() {
+fn killed_run_with_lost_records_is_not_resumed() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let length = journal(&workspace, "whole").len();
@@ -269,7 +269,7 @@ fn a_killed_run_whose_journal_lost_something_is_not_gone_on_with() {
 /// A limit on the size of files is for a program what a full disk is: a write fails in its middle.
 #[cfg(unix)]
 #[test]
-fn a_disk_that_fills_up_loses_nothing_that_was_recorded() {
+fn full_disk_loses_no_recorded_sample() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let blocks = journal(&workspace, "whole").len() / 512;
@@ -287,7 +287,7 @@ fn a_disk_that_fills_up_loses_nothing_that_was_recorded() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_said_before_anything_is_asked() {
+fn unwritable_output_folder_is_refused_before_any_request() {
     let workspace = workspace();
     for folder in ["suite.yaml", "suite.yaml/runs"] {
         let ended = workspace.run(&[&arguments("r")[..], &["--output-dir", folder]].concat()).expect_code(2);

@@ -41,7 +41,7 @@ fn a_project_builds_and_passes_its_cases(language: &str) -> Vec<u8> {
 }
 
 #[test]
-fn rust() {
+fn rust_project_builds_passes_and_is_reproducible() {
     let built = a_project_builds_and_passes_its_cases("rust");
     // Two people who build the same sources have locks that agree.
     let elsewhere = Workspace::new();
@@ -66,7 +66,7 @@ fn is_there(tool: &str, arguments: &[&str], least: u32) -> bool {
 }
 
 #[test]
-fn python() {
+fn python_project_builds_and_passes_its_cases() {
     // Machines without the language can build and run everything else.
     if !is_there("python3", &["-c", "import ensurepip, sys; print(sys.version_info[1])"], 10) {
         eprintln!("skipped: there is no Python 3.10 with venv");
@@ -76,7 +76,7 @@ fn python() {
 }
 
 #[test]
-fn javascript() {
+fn javascript_project_builds_and_passes_its_cases() {
     if !is_there("node", &["--version"], 20) || !is_there("npm", &["--version"], 1) {
         eprintln!("skipped: there is no Node 20 with npm");
         return;
@@ -85,7 +85,7 @@ fn javascript() {
 }
 
 #[test]
-fn nothing_of_others_is_overwritten() {
+fn existing_files_are_not_overwritten() {
     let workspace = Workspace::new();
     workspace.write("taken/file", "mine");
     let folder = workspace.path("");

@@ -7,7 +7,7 @@ use std::fs;
 const SUITE: &str = "config/custom/words.yaml";
 
 #[test]
-fn a_component_of_a_folder_that_is_gone_or_another_is_named() {
+fn missing_or_changed_component_of_a_folder_is_named() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -37,7 +37,7 @@ fn a_component_of_a_folder_that_is_gone_or_another_is_named() {
 }
 
 #[test]
-fn the_next_command_can_be_copied_whatever_files_are_called() {
+fn suggested_command_quotes_file_names() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -58,7 +58,7 @@ fn the_next_command_can_be_copied_whatever_files_are_called() {
 
 #[cfg(unix)]
 #[test]
-fn a_lock_that_fits_stays_as_it_is() {
+fn matching_lock_is_not_rewritten() {
     use std::os::unix::fs::MetadataExt as _;
     let server = served();
     let workspace = Workspace::new();
@@ -75,7 +75,7 @@ fn a_lock_that_fits_stays_as_it_is() {
 }
 
 #[test]
-fn a_placeholder_within_a_longer_text_is_filled_locked_and_no_way_out_for_a_secret() {
+fn placeholder_inside_a_text_is_filled_locked_and_redacted() {
     let server = served();
     let workspace = Workspace::new();
     let address = server.server.uri();
@@ -111,7 +111,7 @@ fn a_placeholder_within_a_longer_text_is_filled_locked_and_no_way_out_for_a_secr
 }
 
 #[test]
-fn what_a_run_config_sets_may_be_set_by_a_flag() {
+fn run_config_parameters_can_be_set_by_a_flag() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -141,7 +141,7 @@ fn what_a_run_config_sets_may_be_set_by_a_flag() {
 }
 
 #[test]
-fn a_default_of_a_key_that_a_template_loses_is_named() {
+fn template_names_the_secret_defaults_that_it_drops() {
     let workspace = Workspace::new();
     let backend = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, api_key: '${MY_OWN:-value-1}', headers: {X-Api-Key: '${OTHER:-value-2}'}}";
     write_suite(&workspace, backend, "");
@@ -155,7 +155,7 @@ fn a_default_of_a_key_that_a_template_loses_is_named() {
 }
 
 #[test]
-fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
+fn lock_update_accepts_changes_with_arguments_in_any_order() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -237,7 +237,7 @@ fn sealed(lock: &str) -> String {
 }
 
 #[test]
-fn a_field_is_spelled_alike_whether_the_suite_can_be_used_or_not() {
+fn lock_names_a_field_alike_if_its_component_is_unusable() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -260,7 +260,7 @@ fn a_field_is_spelled_alike_whether_the_suite_can_be_used_or_not() {
 
 /// `--resume` and `--locked` accept the same changes.
 #[test]
-fn a_run_is_resumed_with_all_that_a_lock_accepts() {
+fn resume_accepts_every_change_that_a_lock_accepts() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");

@@ -26,7 +26,7 @@ fn a_model_file_is_inspected_without_loading_it() {
 }
 
 #[test]
-fn model_files_are_listed_with_those_that_are_none() {
+fn model_list_includes_damaged_files() {
     let workspace = Workspace::new();
     std::fs::create_dir(workspace.path("models")).expect("a folder");
     std::fs::copy(model(), workspace.path("models/tiny.gguf")).expect("copied");
@@ -46,7 +46,7 @@ fn model_files_are_listed_with_those_that_are_none() {
 }
 
 #[test]
-fn a_model_file_is_fetched_once_and_checked() {
+fn model_file_is_downloaded_once_and_verified() {
     let workspace = Workspace::new();
     let server = HubServer::start();
     let commit = "0123456789abcdef0123456789abcdef01234567";

@@ -37,7 +37,7 @@ fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
 }
 
 #[test]
-fn failures_are_told_of_always_and_stages_where_they_are_asked_for() {
+fn failures_are_always_events_and_stages_only_if_enabled() {
     let (workspace, _server) = prepared(10);
     workspace.run(&["run", "suite.yaml", "--run-id", "usual"]).expect_code(4);
     let usual = lines(&workspace.read("runs/usual/events.jsonl"));
@@ -69,7 +69,7 @@ fn failures_are_told_of_always_and_stages_where_they_are_asked_for() {
 }
 
 #[test]
-fn a_server_gets_the_events_that_the_file_has() {
+fn server_receives_the_events_of_the_file() {
     let (workspace, server) = prepared(30);
     let posted: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&posted);
@@ -90,7 +90,7 @@ fn a_server_gets_the_events_that_the_file_has() {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused_before_anything_is_written() {
+fn invalid_addresses_are_refused_before_anything_is_written() {
     let (workspace, _server) = prepared(3);
     let cases = [
         ["--report-http-url", "ftp://user:hunter2@host/"],
@@ -108,7 +108,7 @@ fn an_address_that_is_none_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn counters_can_be_read_while_the_run_goes_on() {
+fn counters_can_be_read_during_the_run() {
     let (address_sender, addresses) = std::sync::mpsc::channel::<String>();
     let addresses = Mutex::new(addresses);
     let read: Arc<Mutex<String>> = Arc::default();
@@ -183,7 +183,7 @@ fn text_of(attributes: &[KeyValue], key: &str) -> String {
 }
 
 #[test]
-fn a_collector_gets_traces_and_metrics_of_a_run() {
+fn collector_receives_traces_and_metrics_of_a_run() {
     let (workspace, server) = prepared(10);
     let collected: Arc<Mutex<Collected>> = Arc::default();
     let (of_traces, of_metrics) = (Arc::clone(&collected), Arc::clone(&collected));
@@ -226,7 +226,7 @@ fn a_collector_gets_traces_and_metrics_of_a_run() {
 }
 
 #[test]
-fn a_collector_that_refuses_costs_a_run_nothing_but_its_spans() {
+fn run_survives_a_collector_that_refuses() {
     let (workspace, server) = prepared(10);
     let endpoint = server.server.uri();
     let ended =
@@ -236,7 +236,7 @@ fn a_collector_that_refuses_costs_a_run_nothing_but_its_spans() {
 }
 
 #[test]
-fn progress_for_machines_is_apart_from_the_answer() {
+fn json_progress_goes_to_stderr_only() {
     let (workspace, _server) = prepared(10);
     let arguments = ["run", "suite.yaml", "--progress", "json", "--json", "--run-id", "r"];
     let ended = workspace.run(&arguments).expect_code(4);
@@ -256,7 +256,7 @@ fn progress_for_machines_is_apart_from_the_answer() {
 }
 
 #[test]
-fn logs_can_go_to_a_file_and_are_among_the_events() {
+fn logs_can_go_to_a_file() {
     let (workspace, _server) = prepared(3);
     let mut command = workspace.program();
     command.args(["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"]);
@@ -268,7 +268,7 @@ fn logs_can_go_to_a_file_and_are_among_the_events() {
 }
 
 #[test]
-fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
+fn gage_eval_variables_apply_unless_gage_host_ones_are_set() {
     let (workspace, _server) = prepared(2);
     let run = |variables: &[(&str, &str)], run_id: &str| {
         let mut command = workspace.program();
@@ -304,7 +304,7 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
 }
 
 #[test]
-fn collectors_that_hang_do_not_hold_up_the_end() {
+fn hanging_collectors_do_not_delay_the_end() {
     let (workspace, server) = prepared(5);
     let never = || ResponseTemplate::new(200).set_delay(Duration::from_secs(3_600));
     for path in ["/events", "/v1/traces", "/v1/metrics"] {

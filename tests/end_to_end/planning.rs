@@ -5,7 +5,7 @@ use crate::tasks::{answering, workspace};
 use serde_json::{Value, json};
 
 #[test]
-fn an_image_for_a_text_only_backend_is_found_before_the_first_request() {
+fn image_for_a_text_only_backend_is_found_before_any_request() {
     let workspace = Workspace::new();
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'x'}}";
@@ -29,7 +29,7 @@ fn an_image_for_a_text_only_backend_is_found_before_the_first_request() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
-fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
+fn invalid_tasks_and_roles_are_refused_before_the_run() {
     let server = answering();
     let backend = server.backend("");
     let one = "tasks: [{task_id: t, dataset_id: rows}]\n";
@@ -146,7 +146,7 @@ fn judged() -> String {
 }
 
 #[test]
-fn a_plan_says_what_a_run_would_take_and_sends_nothing() {
+fn plan_estimates_a_run_and_sends_nothing() {
     let workspace = workspace(1_000, &judged());
     let shown = workspace.run(&["plan", "suite.yaml", "--latency", "1..2"]).expect_code(0);
     assert!(shown.stdout.lines().all(|line| line.chars().count() <= 80), "{}", shown.stdout);
@@ -168,7 +168,7 @@ fn a_plan_says_what_a_run_would_take_and_sends_nothing() {
 }
 
 #[test]
-fn a_plan_counts_tokens_with_the_tokenizer_that_there_is() {
+fn plan_counts_tokens_with_the_available_tokenizer() {
     let workspace = workspace(
         10,
         &suite(
@@ -206,7 +206,7 @@ fn a_plan_counts_tokens_with_the_tokenizer_that_there_is() {
 }
 
 #[test]
-fn a_plan_of_data_that_is_not_there_yet_says_so() {
+fn plan_says_which_data_is_not_downloaded_yet() {
     let hub = "  - {dataset_id: far, loader: hf_hub, params: {hub_id: somebody/data, endpoint: 'http://127.0.0.1:9'}}\nbackends:";
     let text = judged().replace("backends:", hub) + "  - {task_id: far, dataset_id: far}\n";
     let workspace = workspace(1, &text);

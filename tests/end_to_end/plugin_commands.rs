@@ -30,7 +30,7 @@ fn a_component_is_inspected_with_and_without_running_it() {
 }
 
 #[test]
-fn cases_are_tried_and_differences_shown() {
+fn plugin_test_runs_cases_and_shows_differences() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
     let ended = workspace.run(&["plugin", "test", "recall.wasm", "--cases", &cases("metric")]).expect_code(0);
@@ -53,7 +53,7 @@ fn cases_are_tried_and_differences_shown() {
 }
 
 #[test]
-fn a_plugin_that_keeps_state_is_found_out() {
+fn plugin_test_detects_a_plugin_that_keeps_state() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
     workspace.write(
@@ -67,7 +67,7 @@ fn a_plugin_that_keeps_state_is_found_out() {
 }
 
 #[test]
-fn measurements_are_made_of_any_metric() {
+fn plugin_bench_measures_any_metric() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
     let arguments =
@@ -166,7 +166,7 @@ fn the_compile_cache_survives_damage_and_races() {
 
 #[cfg(unix)]
 #[test]
-fn code_that_others_could_write_is_not_loaded() {
+fn compiled_code_that_others_can_write_is_not_loaded() {
     use std::os::unix::fs::PermissionsExt as _;
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);

@@ -44,7 +44,7 @@ fn of_version(version: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_with_what_to_do() {
+fn unusable_plugins_are_refused_with_advice() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
@@ -116,7 +116,7 @@ fn what_cannot_be_used_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_component_that_could_ask_itself_is_refused() {
+fn component_that_could_call_itself_is_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("majority.wasm", gage_test_guests::SELF_CONSISTENCY);
@@ -175,7 +175,7 @@ fn files_of(folder: &std::path::Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn promise_9_a_granted_host_is_asked_and_the_secret_stays_with_the_host() {
+fn promise_9_granted_host_is_asked_and_the_secret_stays_hidden() {
     let workspace = Workspace::new();
     let server = Server::start(echoing);
     workspace.write("rows.jsonl", rows(40));
@@ -198,7 +198,7 @@ fn promise_9_a_granted_host_is_asked_and_the_secret_stays_with_the_host() {
 }
 
 #[test]
-fn what_was_not_granted_is_refused_to_the_component() {
+fn component_is_refused_what_was_not_granted() {
     let workspace = Workspace::new();
     let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = std::sync::Arc::clone(&asked);
@@ -318,7 +318,7 @@ custom:
 }
 
 #[test]
-fn a_component_composes_answers_of_a_role_within_its_budget() {
+fn component_asks_a_role_within_its_budget() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(10));
     workspace.write("majority.wasm", gage_test_guests::SELF_CONSISTENCY);
@@ -374,7 +374,7 @@ fn promise_8_a_plugin_that_fails_on_every_item_gives_no_score() {
 }
 
 #[test]
-fn limits_of_the_suite_are_those_of_the_plugin() {
+fn limits_of_the_suite_apply_to_the_plugin() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
@@ -395,7 +395,7 @@ fn limits_of_the_suite_are_those_of_the_plugin() {
 }
 
 #[test]
-fn promise_6_the_same_suite_with_one_and_many_workers_three_times() {
+fn promise_6_runs_with_one_and_many_workers_are_equal() {
     let workspace = Workspace::new();
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
@@ -423,7 +423,7 @@ fn promise_6_the_same_suite_with_one_and_many_workers_three_times() {
 }
 
 #[test]
-fn media_of_the_messages_are_read_by_digest_and_no_others() {
+fn plugin_reads_only_media_of_its_messages() {
     let workspace = Workspace::new();
     workspace.write("media.wasm", gage_test_guests::MEDIA_BACKEND);
     let row = |id: &str, content: &Value| {
@@ -461,7 +461,7 @@ fn media_of_the_messages_are_read_by_digest_and_no_others() {
 }
 
 #[test]
-fn a_backend_that_asks_for_ever_is_ended() {
+fn backend_that_calls_the_host_forever_is_ended() {
     let workspace = Workspace::new();
     let slow = Server::start(|_: &Request| completion("late").set_delay(std::time::Duration::from_secs(600)));
     workspace.write("asks.wasm", gage_test_guests::ASKING_BACKEND);

@@ -37,7 +37,7 @@ fn scores(workspace: &Workspace) -> Vec<Vec<Option<f64>>> {
 }
 
 #[test]
-fn each_of_several_references_is_right() {
+fn each_of_several_references_is_accepted() {
     let metric = |id: &str, name: &str, params: Value| json!({"metric_id": id, "implementation": name, "params": params});
     let any = |field: &str| json!({"any_reference": true, "label_field": field});
     let canonical = json!({
@@ -81,7 +81,7 @@ fn each_of_several_references_is_right() {
 }
 
 #[test]
-fn references_that_are_given_as_such_are_read_alike() {
+fn references_in_either_form_are_read_alike() {
     let metrics = "[{exact_match: {any_reference: true, label_field: references}}, squad]";
     let rows = [
         json!({"say": "two", "references": ["one", "two"]}),
@@ -93,7 +93,7 @@ fn references_that_are_given_as_such_are_read_alike() {
 }
 
 #[test]
-fn several_options_of_a_row_are_right() {
+fn several_options_of_a_row_can_be_right() {
     let row = |say: &str, answer: Value| json!({"say": say, "choices": ["Paris", "Oslo", "Rome", "Bern"], "answer": answer});
     let rows = [
         row("C", json!(["A", "C"])),
@@ -117,7 +117,7 @@ fn several_options_of_a_row_are_right() {
 }
 
 #[test]
-fn what_does_not_vary_has_no_error() {
+fn figures_without_variance_have_no_standard_error() {
     let row = |number: usize| json!({"say": "right", "answer": if number.is_multiple_of(4) { "wrong" } else { "right" }, "group": number / 4});
     let rows: Vec<Value> = (0..24).map(row).collect();
     let figure = |id: &str, aggregation: &str| json!({"metric_id": id, "implementation": "exact_match", "aggregation": aggregation});
@@ -147,7 +147,7 @@ fn what_does_not_vary_has_no_error() {
 }
 
 #[test]
-fn paths_of_a_sample_are_checked_as_those_of_the_suite() {
+fn field_paths_of_a_sample_are_checked_like_those_of_a_suite() {
     let odd = ["references[0]", "", "sample..q", "sample.", "references.-1"];
     let row = |path: &str| {
         let config = json!({"metrics": {"exact_match": {"label_field": path}}});
@@ -169,7 +169,7 @@ fn paths_of_a_sample_are_checked_as_those_of_the_suite() {
 }
 
 #[test]
-fn an_aggregator_with_parameters_of_its_own_is_told() {
+fn metric_parameters_that_differ_in_an_aggregator_are_reported() {
     let metric = |aggregation: Value| {
         json!([{
             "metric_id": "b", "implementation": "bleu", "params": {"smooth_method": "add-k", "lowercase": true},

@@ -50,7 +50,7 @@ fn killed(workspace: &Workspace, run_id: &str) {
 }
 
 #[test]
-fn lines_of_others_behind_a_journal_are_told_and_kept() {
+fn foreign_lines_after_a_journal_are_reported_and_kept() {
     let workspace = workspace();
     begin(&workspace, "whole");
     killed(&workspace, "r");
@@ -88,7 +88,7 @@ fn lines_of_others_behind_a_journal_are_told_and_kept() {
 }
 
 #[test]
-fn a_run_whose_end_is_torn_goes_on_without_a_word() {
+fn run_with_a_torn_journal_resumes_without_a_warning() {
     let workspace = workspace();
     killed(&workspace, "r");
     let path = workspace.path("runs/r/journal/000001.jsonl");
@@ -102,7 +102,7 @@ fn a_run_whose_end_is_torn_goes_on_without_a_word() {
 }
 
 #[test]
-fn what_is_for_people_may_be_another_when_a_run_goes_on_and_the_name_may_not() {
+fn resume_accepts_another_description_but_not_another_name() {
     let workspace = workspace();
     begin(&workspace, "whole");
     killed(&workspace, "r");
@@ -123,7 +123,7 @@ fn what_is_for_people_may_be_another_when_a_run_goes_on_and_the_name_may_not() {
 }
 
 #[test]
-fn a_run_without_samples_is_verified_and_not_scored_again() {
+fn run_without_samples_is_verified_and_cannot_be_rescored() {
     let workspace = workspace();
     let suite = workspace.read(SUITE);
     workspace.write(SUITE, suite.replace("{path: rows.jsonl}", "{path: rows.jsonl, filter: {id: none}}"));
@@ -143,7 +143,7 @@ fn a_run_without_samples_is_verified_and_not_scored_again() {
 }
 
 #[test]
-fn a_run_may_be_called_like_a_word_of_a_flag() {
+fn run_id_may_equal_a_value_of_a_flag() {
     let workspace = workspace();
     begin(&workspace, "n");
     workspace.run(&["run", SUITE, "--resume", "n", "--quiet"]).expect_code(0);
@@ -158,7 +158,7 @@ fn a_run_may_be_called_like_a_word_of_a_flag() {
 
 /// What all commands say of the same folder is the same, and what they advise can be done.
 #[test]
-fn a_run_folder_without_a_manifest_is_told_alike_everywhere() {
+fn every_command_reports_a_missing_manifest_alike() {
     let workspace = workspace();
     begin(&workspace, "good");
     begin(&workspace, "lost");
@@ -205,7 +205,7 @@ fn a_run_folder_without_a_manifest_is_told_alike_everywhere() {
 }
 
 #[test]
-fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
+fn edited_run_is_reported_wherever_its_figures_are_shown() {
     let workspace = workspace();
     for run in ["one", "two"] {
         begin(&workspace, run);

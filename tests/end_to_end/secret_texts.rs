@@ -80,7 +80,7 @@ fn repeating() -> Server {
 }
 
 #[test]
-fn no_secret_of_what_samples_are_made_of_stands_in_a_run_folder() {
+fn secrets_that_samples_are_made_of_are_in_no_run_folder() {
     let server = repeating();
     let workspace = workspace(&server, "_TOKEN");
     let with = |arguments: &[&str]| run(&workspace, "_TOKEN", arguments);
@@ -114,7 +114,7 @@ fn no_secret_of_what_samples_are_made_of_stands_in_a_run_folder() {
 }
 
 #[test]
-fn what_is_blanked_changes_neither_figures_nor_what_goes_on() {
+fn redaction_changes_neither_figures_nor_resume() {
     let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
     let (secret, open) = (workspace(&server, "_TOKEN"), workspace(&server, "_WORD"));
     run(&secret, "_TOKEN", &["run", SUITE, "--run-id", "r"]).expect_code(0);
@@ -137,7 +137,7 @@ fn what_is_blanked_changes_neither_figures_nor_what_goes_on() {
 
 /// Such a value is sent, and stands beside the figures as what was sent.
 #[test]
-fn what_is_sent_out_of_a_secret_is_named_beside_the_figures() {
+fn sampling_params_from_a_secret_are_recorded_by_variable() {
     let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
     for (from, to) in [
         ("  steps:", "  sampling_params: {stop: ['${END_KEY}']}\n  steps:"),
@@ -162,7 +162,7 @@ fn what_is_sent_out_of_a_secret_is_named_beside_the_figures() {
 }
 
 #[test]
-fn a_name_or_a_path_out_of_a_secret_is_refused() {
+fn name_or_path_from_a_secret_is_refused() {
     let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
     for (from, to, place) in [
         ("metadata: {name: words}", "metadata: {name: '${NAME_KEY}'}", "metadata.name"),

@@ -205,7 +205,7 @@ fn everything(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(Str
 }
 
 #[test]
-fn no_odd_form_of_a_secret_is_written_or_shown() {
+fn no_spelling_of_a_secret_is_written_or_shown() {
     for Case { name, keys, variable, secret } in CASES {
         let server = repeating(secret);
         let workspace = Workspace::new();
@@ -226,7 +226,7 @@ fn no_odd_form_of_a_secret_is_written_or_shown() {
 }
 
 #[test]
-fn lines_of_a_block_are_hidden_where_an_error_shows_them() {
+fn lines_of_a_secret_block_are_hidden_in_errors() {
     let workspace = Workspace::new();
     for (keys, wrong) in [
         ("        private_key: |\n          line-one\n          line-two\n", "        private_key: again\n"),
@@ -247,7 +247,7 @@ fn lines_of_a_block_are_hidden_where_an_error_shows_them() {
 }
 
 #[test]
-fn what_was_recorded_is_played_back_without_any_key() {
+fn recorded_run_is_replayed_without_any_key() {
     let server = Server::start(|request| {
         completion(&format!("answer {}, for {}", number_of(request), "sk-of-the-body-1"))
     });

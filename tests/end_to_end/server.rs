@@ -86,7 +86,7 @@ impl Server {
 }
 
 #[test]
-fn two_thousand_samples_with_sixty_four_in_flight() {
+fn two_thousand_samples_run_with_sixty_four_in_flight() {
     let inflight = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&inflight);
     let server = Server::start(move |request| {
@@ -113,7 +113,7 @@ fn two_thousand_samples_with_sixty_four_in_flight() {
 }
 
 #[test]
-fn a_request_that_waits_to_be_sent_again_holds_up_no_other() {
+fn request_that_waits_for_a_retry_delays_no_other() {
     let asked: Arc<Mutex<Vec<usize>>> = Arc::default();
     let seen = Arc::clone(&asked);
     let server = Server::start(move |request| {
@@ -138,7 +138,7 @@ fn a_request_that_waits_to_be_sent_again_holds_up_no_other() {
 }
 
 #[test]
-fn a_request_says_what_the_suite_says() {
+fn request_holds_the_settings_of_the_suite() {
     type SeenRequests = Vec<(Value, Option<String>)>;
     let bodies: Arc<Mutex<SeenRequests>> = Arc::default();
     let seen = Arc::clone(&bodies);
@@ -177,7 +177,7 @@ fn a_request_says_what_the_suite_says() {
 }
 
 #[test]
-fn failures_are_tried_again_and_then_counted_but_never_scored() {
+fn failures_are_retried_then_counted_but_never_scored() {
     let tries: Arc<Mutex<std::collections::HashMap<usize, usize>>> = Arc::default();
     let server = Server::start(move |request| {
         let number = number_of(request);
@@ -231,7 +231,7 @@ fn failures_are_tried_again_and_then_counted_but_never_scored() {
 }
 
 #[test]
-fn a_server_that_is_down_is_an_incomplete_run() {
+fn unreachable_server_gives_an_incomplete_run() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
     // A port that was free a moment ago, and to which nobody listens.
@@ -251,7 +251,7 @@ fn a_server_that_is_down_is_an_incomplete_run() {
 }
 
 #[test]
-fn what_a_server_says_is_not_trusted() {
+fn replies_of_a_server_are_not_trusted() {
     let server = Server::start(|request| {
         let key =
             request.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -299,7 +299,7 @@ fn what_a_server_says_is_not_trusted() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_log_that_cannot_be_written_loses_no_sample() {
+fn unwritable_log_loses_no_sample() {
     let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(200));

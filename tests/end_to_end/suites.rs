@@ -30,7 +30,7 @@ fn all_text(folder: &Path) -> String {
 }
 
 #[test]
-fn a_suite_is_frozen_run_and_verified_by_one_command_each() {
+fn suite_is_frozen_run_and_verified_by_one_command_each() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &with_key(&server, "'${THE_KEY}'"), "");
@@ -64,7 +64,7 @@ fn a_suite_is_frozen_run_and_verified_by_one_command_each() {
 }
 
 #[test]
-fn no_secret_is_written_whichever_way_it_came() {
+fn no_secret_is_written_wherever_it_comes_from() {
     let server = served();
     for (case, key, variable) in [
         ("a literal", SECRET.to_owned(), None),
@@ -113,7 +113,7 @@ fn no_secret_is_written_whichever_way_it_came() {
 }
 
 #[test]
-fn what_differs_is_shown_checked_and_taken_over() {
+fn lock_shows_checks_and_accepts_differences() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -170,7 +170,7 @@ fn what_differs_is_shown_checked_and_taken_over() {
 
 /// What a RunConfig sets under `global` reaches every placeholder, also those that `init` copied into it.
 #[test]
-fn the_placeholders_of_a_run_config_have_the_values_that_it_sets() {
+fn run_config_values_fill_every_placeholder() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -195,7 +195,7 @@ fn the_placeholders_of_a_run_config_have_the_values_that_it_sets() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
-fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
+fn invalid_run_configs_are_refused_with_the_position() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -272,7 +272,7 @@ fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
 }
 
 #[test]
-fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
+fn several_tasks_are_frozen_together_only_on_request() {
     let workspace = Workspace::new();
     let suite = repository().join("config/custom/tiny.yaml");
     let suite = suite.to_str().expect("a path");
@@ -320,7 +320,7 @@ fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn labels_are_pinned_by_a_suite_and_by_its_lock() {
+fn label_files_are_pinned_by_a_suite_and_by_its_lock() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -353,7 +353,7 @@ fn labels_are_pinned_by_a_suite_and_by_its_lock() {
 }
 
 #[test]
-fn a_picture_that_was_changed_is_refused_by_a_lock_and_when_a_run_is_gone_on_with() {
+fn changed_image_is_refused_by_lock_and_resume() {
     let server = Server::start(|_| completion("red"));
     let workspace = Workspace::new();
     std::fs::create_dir_all(workspace.path("data")).expect("a folder");

@@ -106,7 +106,7 @@ pub(crate) fn workspace(count: usize) -> Workspace {
 }
 
 #[test]
-fn an_agent_calls_tools_for_two_turns_and_its_trajectory_is_scored() {
+fn agent_calls_tools_and_its_trajectory_is_scored() {
     let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&bodies);
     let server = Server::start(move |request| {
@@ -180,7 +180,7 @@ pub(crate) fn insatiable(request: &Request) -> ResponseTemplate {
 }
 
 #[test]
-fn turns_tokens_and_time_are_bounded() {
+fn tool_loop_is_bounded_in_turns_tokens_and_time() {
     let server = Server::start(insatiable);
     let workspace = workspace(2);
     for (id, bounds, turns, kind) in [
@@ -220,7 +220,7 @@ fn turns_tokens_and_time_are_bounded() {
 }
 
 #[test]
-fn what_a_tool_does_not_know_is_told_or_fails() {
+fn unknown_tool_call_is_answered_or_fails() {
     let server = Server::start(|request| {
         let body = body_of(request);
         match messages(&body, "tool").as_slice() {
@@ -258,7 +258,7 @@ fn what_a_tool_does_not_know_is_told_or_fails() {
 }
 
 #[test]
-fn a_prompt_reads_what_was_found_and_so_do_later_steps_and_metrics() {
+fn support_output_is_read_by_prompts_steps_and_metrics() {
     let server = Server::start(|request| {
         let body = body_of(request);
         let question = messages(&body, "user")[0]["content"].as_str().unwrap_or_default().to_owned();
@@ -300,7 +300,7 @@ prompts:
 }
 
 #[test]
-fn a_component_that_fails_is_the_end_of_its_sample_alone() {
+fn component_failure_ends_its_sample_alone() {
     let server = Server::start(well_behaved);
     let workspace = workspace(3);
     let mut lacking = agent(1);
@@ -317,7 +317,7 @@ fn a_component_that_fails_is_the_end_of_its_sample_alone() {
 }
 
 #[test]
-fn suites_that_cannot_be_are_refused_before_anything_is_asked() {
+fn invalid_support_and_tool_steps_are_refused() {
     let server = Server::start(well_behaved);
     let workspace = workspace(1);
     let simulator = "{adapter_id: simulator, role_type: tool_provider, adapter: tool_table}";

@@ -36,7 +36,7 @@ const FOUR: &str = "  - {task_id: first, dataset_id: rows}
 ";
 
 #[test]
-fn tasks_in_parallel_give_the_bytes_of_tasks_in_order() {
+fn parallel_tasks_give_the_bytes_of_sequential_tasks() {
     let server = answering();
     let workspace = workspace(90, &tasks(&server, "", FOUR));
     workspace.run(&["run", "suite.yaml", "--run-id", "order", "--task-parallelism", "1"]).expect_code(0);
@@ -148,7 +148,7 @@ fn failing_at(number: usize) -> Server {
 }
 
 #[test]
-fn what_a_failed_sample_does_is_for_the_suite_to_say() {
+fn failure_policy_decides_what_a_failed_sample_does() {
     let server = failing_at(2);
     for (policy, code, total, said) in [
         ("graceful", 4, 10, "9 of 10 samples were scored"),
@@ -215,7 +215,7 @@ fn a_budget_ends_a_run_that_a_larger_one_finishes() {
 }
 
 #[test]
-fn so_many_failures_are_allowed_and_no_more() {
+fn max_failures_ends_a_run() {
     let server = Server::start(|_| ResponseTemplate::new(400).set_body_string("no"));
     let text = suite(&server.backend(", max_retries: 0"), "[exact_match]") + "budget: {max_failures: 3}\n";
     let workspace = workspace(500, &text);
@@ -230,7 +230,7 @@ fn so_many_failures_are_allowed_and_no_more() {
 
 /// A row that is no Sample has failed as soon as its turn comes, so that nothing begins behind it.
 #[test]
-fn rows_that_are_no_samples_end_a_run_before_the_next_one_begins() {
+fn invalid_rows_end_a_run_before_the_next_row_starts() {
     for (policy, failed) in [("budget: {max_failures: 3}\n", 4), ("failure_policy: fail_fast\n", 1)] {
         let server = answering();
         let text =
@@ -249,7 +249,7 @@ fn rows_that_are_no_samples_end_a_run_before_the_next_one_begins() {
 }
 
 #[test]
-fn time_that_is_over_ends_a_run() {
+fn time_budget_ends_a_run() {
     let server = Server::start(|request| match number_of(request) {
         0 => completion("answer 0"),
         // Would come long after.
@@ -264,7 +264,7 @@ fn time_that_is_over_ends_a_run() {
 }
 
 #[test]
-fn a_refused_key_ends_the_run_at_once_and_nothing_is_recorded_as_failed() {
+fn refused_api_key_ends_the_run_and_records_no_failure() {
     let is_allowed = Arc::new(AtomicBool::new(false));
     let allowed = Arc::clone(&is_allowed);
     let server = Server::start(move |request| {
@@ -302,7 +302,7 @@ fn a_refused_key_ends_the_run_at_once_and_nothing_is_recorded_as_failed() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_does_not_wait_for_requests_that_only_wait() {
+fn interrupt_does_not_wait_for_retries() {
     let (sender, refused) = mpsc::channel();
     let sender = Mutex::new(sender);
     let is_well = Arc::new(AtomicBool::new(false));
@@ -338,7 +338,7 @@ fn an_interrupt_does_not_wait_for_requests_that_only_wait() {
 
 /// Protocols do not have words for all parameters, some have words of their own, and some are always sent.
 #[test]
-fn what_a_protocol_has_no_word_for_is_not_recorded_as_sent() {
+fn parameters_that_a_protocol_lacks_are_not_recorded_as_sent() {
     const ALL: &str = "{max_new_tokens: 8, temperature: 0.5, top_p: 0.9, top_k: 7, min_p: 0.1, seed: 2, stop: [x], \
                        presence_penalty: 0.25, frequency_penalty: 0.75, repetition_penalty: 1.5}";
     let own_names = |name: &str| {
@@ -389,7 +389,7 @@ fn what_a_protocol_has_no_word_for_is_not_recorded_as_sent() {
 }
 
 #[test]
-fn what_was_sent_is_recorded() {
+fn sent_sampling_parameters_are_recorded() {
     let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&bodies);
     let server = Server::start(move |request| {
@@ -432,7 +432,7 @@ fn what_was_sent_is_recorded() {
 }
 
 #[test]
-fn paths_that_lead_nowhere_are_told_of() {
+fn slice_and_cluster_paths_without_values_give_warnings() {
     let server = answering();
     let text = suite(&server.backend(""), "[exact_match]")
         + "tasks: [{task_id: t, dataset_id: rows, slices: [id, metadata.subjct], cluster_by: metadata.txt}]\n";
@@ -447,7 +447,7 @@ fn paths_that_lead_nowhere_are_told_of() {
 }
 
 #[test]
-fn all_samples_that_there_is_room_for_are_asked_at_once() {
+fn every_sample_within_the_limits_is_sent_at_once() {
     // More than the answers that may wait for their neighbours.
     const ALL: usize = 700;
     let crowd = Crowd::start(ALL);

@@ -23,7 +23,7 @@ fn state(workspace: &Workspace, name: &str) -> Value {
 }
 
 #[test]
-fn a_change_of_any_file_of_a_run_is_noticed() {
+fn verify_detects_a_change_of_any_file() {
     let (_server, workspace) = finished();
     workspace.run(&["verify", "r"]).expect_code(0);
     let names = [
@@ -74,7 +74,7 @@ fn a_change_of_any_file_of_a_run_is_noticed() {
 }
 
 #[test]
-fn a_file_too_many_is_told_but_for_what_is_made_of_a_run_later() {
+fn verify_reports_foreign_files_but_not_reports_and_exports() {
     let (_server, workspace) = finished();
     workspace.run(&["report", "r"]).expect_code(0);
     workspace.run(&["export", "r", "--format", "csv"]).expect_code(0);
@@ -105,7 +105,7 @@ fn a_manifest_without_its_digest_is_damaged() {
 }
 
 #[test]
-fn a_run_without_figures_is_not_verified_and_its_edited_manifest_is_told() {
+fn run_without_figures_is_not_verified_but_edits_are_found() {
     let (_server, workspace) = finished();
     let mut manifest = workspace.json("r", "manifest.json");
     manifest["files"] = json!({});
@@ -129,7 +129,7 @@ fn a_run_without_figures_is_not_verified_and_its_edited_manifest_is_told() {
 }
 
 #[test]
-fn a_file_of_a_run_that_was_changed_is_named() {
+fn verify_names_changed_files_and_changed_figures() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -200,7 +200,7 @@ fn digest_of(bytes: &[u8]) -> String {
 
 /// Whoever edits a file may write its digest anew, and that of the manifest; the configuration stands in both.
 #[test]
-fn a_configuration_that_is_not_that_of_the_manifest_is_told() {
+fn verify_finds_a_config_that_differs_from_the_manifest() {
     let (_server, workspace) = finished();
     let mut manifest = workspace.json("r", "manifest.json");
     let sealed = manifest.as_object_mut().and_then(|keys| keys.shift_remove("digest"));

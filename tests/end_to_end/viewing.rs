@@ -63,7 +63,7 @@ impl Viewing {
 }
 
 #[test]
-fn a_run_that_goes_on_is_followed_until_it_has_ended_and_ctrl_c_ends_the_viewer() {
+fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
     let (sender, asked) = mpsc::channel();
     let is_released = Arc::new(AtomicBool::new(false));
     let (sender, released) = (std::sync::Mutex::new(sender), Arc::clone(&is_released));
@@ -116,7 +116,7 @@ fn a_run_that_goes_on_is_followed_until_it_has_ended_and_ctrl_c_ends_the_viewer(
 }
 
 #[test]
-fn what_cannot_be_shown_or_listened_at_is_said() {
+fn unusable_folders_and_addresses_are_reported() {
     let workspace = Workspace::new();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
@@ -142,7 +142,7 @@ fn what_cannot_be_shown_or_listened_at_is_said() {
 }
 
 #[test]
-fn to_listen_for_others_is_warned_of() {
+fn listening_on_other_addresses_gives_a_warning() {
     let workspace = Workspace::new();
     std::fs::create_dir(workspace.path("runs")).expect("a folder");
     let viewing = Viewing::start(&workspace, &["--port", "0", "--host", "0.0.0.0"]);

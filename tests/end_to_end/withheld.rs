@@ -23,7 +23,7 @@ const SUITE: &str = "config/custom/words.yaml";
 const RESUME: [&str; 4] = ["run", SUITE, "--resume", "r"];
 
 #[test]
-fn another_value_that_is_not_written_down_passes_no_lock_and_no_resume() {
+fn changed_redacted_value_fails_lock_and_resume() {
     let server = served();
     for (keys, place) in [
         ("extra_body: {style: '${STYLE_KEY}'}", "extra_body.style"),
@@ -69,7 +69,7 @@ fn another_value_that_is_not_written_down_passes_no_lock_and_no_resume() {
 }
 
 #[test]
-fn who_asks_is_no_part_of_a_lock() {
+fn credentials_are_no_part_of_a_lock() {
     let server = served();
     let keys = "api_key: '${THE_KEY}', headers: {Authorization: 'Bearer ${H_TOKEN}', X-Kind: plain}, \
                 proxy: 'http://${PROXY_SECRET}'";
@@ -97,7 +97,7 @@ fn who_asks_is_no_part_of_a_lock() {
 }
 
 #[test]
-fn answers_are_scored_again_with_the_values_that_are_not_recorded_or_not_at_all() {
+fn rescoring_needs_the_redacted_values_of_its_metrics() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -151,7 +151,7 @@ fn answers_are_scored_again_with_the_values_that_are_not_recorded_or_not_at_all(
 }
 
 #[test]
-fn an_address_out_of_a_secret_is_pinned_and_not_written() {
+fn address_from_a_secret_is_pinned_and_not_written() {
     let server = served();
     let workspace = Workspace::new();
     let backend =
@@ -173,7 +173,7 @@ fn an_address_out_of_a_secret_is_pinned_and_not_written() {
 }
 
 #[test]
-fn a_key_of_fewer_than_8_characters_is_not_searched_for() {
+fn keys_of_fewer_than_8_characters_are_not_searched_for() {
     let server = served();
     for key in ["answer", "words", "EMPTY"] {
         let workspace = with_keys(&server, &format!("api_key: {key}"));
@@ -191,7 +191,7 @@ fn a_key_of_fewer_than_8_characters_is_not_searched_for() {
 }
 
 #[test]
-fn names_of_granted_secrets_are_names() {
+fn names_of_granted_secrets_are_not_redacted() {
     let server = served();
     let workspace = with_keys(&server, "extra_body: {secret: MY_API_KEY, token: other-literal-1}");
     let granted = "plugins:\n  - {id: granted, source: text, grants: {http: [{host: api.example.com}], secrets: [MY_API_KEY]}}\n";
@@ -212,7 +212,7 @@ fn names_of_granted_secrets_are_names() {
 }
 
 #[test]
-fn an_override_of_the_name_makes_another_suite_and_one_of_the_description_does_not() {
+fn overriding_the_name_but_not_the_description_fails_a_lock() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -233,7 +233,7 @@ fn an_override_of_the_name_makes_another_suite_and_one_of_the_description_does_n
 }
 
 #[test]
-fn a_manifest_that_was_edited_is_trusted_by_nobody() {
+fn edited_manifest_is_not_trusted_by_any_command() {
     let server = served();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -267,7 +267,7 @@ fn a_manifest_that_was_edited_is_trusted_by_nobody() {
 
 /// What was frozen is not run as another suite because a default looked like a secret.
 #[test]
-fn a_template_names_the_variables_whose_defaults_it_has_not() {
+fn template_names_variables_whose_defaults_it_drops() {
     let server = served();
     let workspace = with_keys(&server, "extra_body: {style: '${STYLE_KEY:-short}'}");
     let said = workspace.run(&["distill", SUITE, "--builtin-name", "styled"]).expect_code(0);

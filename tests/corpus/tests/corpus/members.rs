@@ -73,7 +73,7 @@ fn promise_1_an_import_that_was_not_granted_is_refused() {
 }
 
 #[test]
-fn promise_2_there_are_no_files_no_network_no_environment_and_no_clock() {
+fn promise_2_no_files_no_network_no_environment_and_no_clock() {
     check_groups([wasi::members()]);
 }
 
@@ -110,6 +110,6 @@ fn names_are_unique() {
 }
 
 #[test]
-fn what_would_explode_compiles_as_long_as_it_is_small() {
+fn small_members_of_the_compile_bombs_compile() {
     check(&bombs::small());
 }
