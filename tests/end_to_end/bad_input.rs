@@ -4,11 +4,11 @@ use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 
 /// A backend of which nothing is asked in these tests.
-const NOBODY: &str =
+const UNREACHABLE_BACKEND: &str =
     "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, max_retries: 0}";
 
 /// Takes what differs from machine to machine out of a transcript.
-fn settled(workspace: &Workspace, ended: &CommandOutput) -> String {
+fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").canonicalize().expect("a folder").display().to_string();
     ended.transcript().replace(&folder, "[FOLDER]")
 }
@@ -17,7 +17,7 @@ macro_rules! assert_refused {
     ($name:literal, $workspace:expr, $arguments:expr) => {{
         let ended = $workspace.run($arguments).expect_code(2);
         assert!(!$workspace.path("runs").exists(), "something was written");
-        insta::assert_snapshot!($name, settled(&$workspace, &ended));
+        insta::assert_snapshot!($name, normalized_transcript(&$workspace, &ended));
     }};
 }
 
@@ -69,7 +69,7 @@ fn plugins_and_their_parameters_are_checked_before_the_run() {
   - {metric_id: shouting, implementation: exact_match, params: {case_sensitive: 'yes'}}
   - pkg.module:Metric
   - ./missing.wasm";
-    let text = suite(NOBODY, metrics).replace(
+    let text = suite(UNREACHABLE_BACKEND, metrics).replace(
         "{path: rows.jsonl}",
         "{path: rows.jsonl, preprocess: multi_choice, preprocess_kwargs: {style: loud}}",
     );
@@ -113,7 +113,7 @@ fn malformed_field_paths_are_refused() {
         let steps = format!(
             "{{step: extract, extractors: [{{last_number: {{text_field: {path:?}}}}}]}}, {{step: auto_eval}}"
         );
-        let text = suite(NOBODY, &format!("[{{exact_match: {{label_field: {path:?}}}}}]"));
+        let text = suite(UNREACHABLE_BACKEND, &format!("[{{exact_match: {{label_field: {path:?}}}}}]"));
         workspace.write("suite.yaml", text.replace("{step: auto_eval}", &steps));
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         assert_eq!(ended.stderr.matches(expected).count(), 2, "{path}: {}", ended.stderr);
@@ -131,11 +131,12 @@ fn invalid_suite_files_are_refused() {
         ("twice", "kind: PipelineConfig\nkind: PipelineConfig\n"),
         (
             "unset_variable",
-            &suite(NOBODY, "[exact_match]").replace("path: rows.jsonl", "path: '${NOBODY_SET_THIS}/x'"),
+            &suite(UNREACHABLE_BACKEND, "[exact_match]")
+                .replace("path: rows.jsonl", "path: '${NOBODY_SET_THIS}/x'"),
         ),
         (
             "two_models",
-            &suite(NOBODY, "[exact_match]").replace(
+            &suite(UNREACHABLE_BACKEND, "[exact_match]").replace(
                 "metrics:",
                 "  - {adapter_id: other, role_type: dut_model, backend_id: model}\nmetrics:",
             ),
@@ -143,7 +144,7 @@ fn invalid_suite_files_are_refused() {
     ] {
         workspace.write("suite.yaml", text);
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
-        insta::assert_snapshot!(format!("no_suite_{name}"), settled(&workspace, &ended));
+        insta::assert_snapshot!(format!("no_suite_{name}"), normalized_transcript(&workspace, &ended));
     }
 }
 
@@ -151,7 +152,7 @@ fn invalid_suite_files_are_refused() {
 fn errors_in_overrides_point_at_the_override() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
-    workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
+    workspace.write("suite.yaml", suite(UNREACHABLE_BACKEND, "[exact_match]"));
     let arguments = [
         "validate",
         "suite.yaml",
@@ -170,7 +171,7 @@ fn errors_in_overrides_point_at_the_override() {
 fn run_ids_that_leave_the_output_folder_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
-    workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
+    workspace.write("suite.yaml", suite(UNREACHABLE_BACKEND, "[exact_match]"));
     for bad in ["../gage-run-outside", "a/b", "", ".hidden", "a\\b"] {
         let ended = workspace.run(&["run", "suite.yaml", "--run-id", bad]).expect_code(2);
         assert!(!workspace.path("runs").exists() && !workspace.path("../gage-run-outside").exists(), "{bad}");

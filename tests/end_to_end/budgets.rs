@@ -1,8 +1,9 @@
 //! Budgets of runs whose samples need several requests.
 
-use crate::judged_runs::{self, assert_same};
+use crate::judged_runs;
 use crate::server::{Server, completion};
-use crate::supporting::{self, insatiable};
+use crate::support::RESULT_FILES;
+use crate::support_steps::{self, endless_tool_calls};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +12,12 @@ use std::time::Duration;
 /// Each turn takes 15 tokens.
 #[test]
 fn budget_ends_tool_loops_and_counts_their_usage_on_resume() {
-    let server = Server::start(insatiable);
-    let workspace = supporting::workspace(2);
+    let server = Server::start(endless_tool_calls);
+    let workspace = support_steps::workspace(2);
     let steps = "{step: inference, tools: {max_turns: 5}}";
     let further =
         "  score_outcomes: [truncated]\npricing: [{backend_id: model, prompt: 1000, completion: 1000}]\n";
-    workspace.write("suite.yaml", supporting::suite(&server, "", steps, further));
+    workspace.write("suite.yaml", support_steps::suite(&server, "", steps, further));
     for (id, flag, budget, larger, said) in [
         ("tokens", "--max-tokens-total", "60", "1000", "max_tokens_total 60: 60 tokens are spent"),
         ("cost", "--max-cost", "0.055", "1", "max_cost 0.055: 0.060000 is spent"),
@@ -51,10 +52,10 @@ fn budget_ends_tool_loops_and_counts_their_usage_on_resume() {
 
 #[test]
 fn time_budget_ends_tool_loops() {
-    let server = Server::start(|request| insatiable(request).set_delay(Duration::from_millis(50)));
-    let workspace = supporting::workspace(2);
+    let server = Server::start(|request| endless_tool_calls(request).set_delay(Duration::from_millis(50)));
+    let workspace = support_steps::workspace(2);
     let steps = "{step: inference, tools: {max_turns: 1000}}";
-    workspace.write("suite.yaml", supporting::suite(&server, "", steps, ""));
+    workspace.write("suite.yaml", support_steps::suite(&server, "", steps, ""));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--max-time", "1"]).expect_code(4);
     assert!(ended.stderr.contains("max_time 1 s is over"), "{}", ended.stderr);
     assert_eq!(workspace.samples("r"), Vec::<Value>::new());
@@ -88,5 +89,5 @@ fn budget_ends_a_run_between_an_answer_and_its_judges() {
     let spent = report["spent"]["completion_tokens"].as_u64().expect("tokens");
     assert_eq!(spent, 2 * (model.requests() + judge.requests()) as u64);
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
-    assert_same(&workspace, "r", "whole");
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
 }

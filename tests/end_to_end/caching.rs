@@ -1,17 +1,20 @@
 //! Answers that are kept between runs, and runs that are named by `--resume`.
 
-use crate::server::{Server, completion, completion_that_ended, number_of};
+use crate::server::{Server, completion, completion_with_reason, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A server that never says the same thing twice, and counts.
-fn ever_new() -> (Server, Arc<AtomicUsize>) {
+/// The files of a run that its cache must not change.
+const FILES: [&str; 3] = ["samples.jsonl", "summary.json", "gage.lock"];
+
+/// A server that numbers its answers, so that none is given twice, and the count of them.
+fn numbering_server() -> (Server, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&asked);
     let server = Server::start(move |request| {
-        completion(&format!("answer {} ({})", number_of(request), seen.fetch_add(1, Ordering::SeqCst)))
+        completion(&format!("answer {} ({})", question_number(request), seen.fetch_add(1, Ordering::SeqCst)))
     });
     (server, asked)
 }
@@ -24,16 +27,9 @@ fn workspace(server: &Server, further: &str) -> Workspace {
     workspace
 }
 
-fn files_are_equal(workspace: &Workspace, one: &str, other: &str) {
-    for file in ["samples.jsonl", "summary.json", "gage.lock"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read(one), read(other), "{file}");
-    }
-}
-
 #[test]
 fn cached_answers_are_reused_and_give_the_same_files() {
-    let (server, asked) = ever_new();
+    let (server, asked) = numbering_server();
     let workspace = workspace(&server, ", default_params: {temperature: 0.7}");
     let run = |id: &str, further: &[&str]| {
         let arguments = [&["run", "suite.yaml", "--run-id", id], further].concat();
@@ -42,9 +38,9 @@ fn cached_answers_are_reused_and_give_the_same_files() {
     };
     assert_eq!(run("first", &["--cache=kept"]), 80, "each repeat is asked for once");
     assert_eq!(run("second", &["--cache=kept", "--concurrency", "3"]), 0);
-    files_are_equal(&workspace, "first", "second");
+    workspace.assert_equal_files("first", "second", &FILES);
     assert_eq!(run("third", &["--set", "cache={path: kept, size: 64MiB}"]), 0, "as the suite says it");
-    files_are_equal(&workspace, "first", "third");
+    workspace.assert_equal_files("first", "third", &FILES);
     assert_eq!(run("off", &["--set", "cache=kept", "--cache=off"]), 80);
     assert_eq!(run("none", &[]), 80);
 
@@ -80,7 +76,7 @@ fn cached_answers_are_reused_and_give_the_same_files() {
 
 #[test]
 fn cached_answers_cost_nothing() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let server = Server::answering();
     let workspace = workspace(&server, "");
     let spent = |id: &str, further: &[&str]| {
         let arguments = ["run", "suite.yaml", "--run-id", id, "--json", "--cache=kept"];
@@ -97,7 +93,7 @@ fn cached_answers_cost_nothing() {
 
 #[test]
 fn cache_is_no_part_of_lock_or_resume() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let server = Server::answering();
     let workspace = workspace(&server, "");
     workspace.run(&["lock", "suite.yaml"]).expect_code(0);
     let locked = ["run", "suite.yaml", "--locked", "--run-id", "r"];
@@ -110,23 +106,17 @@ fn cache_is_no_part_of_lock_or_resume() {
 
 #[test]
 fn two_processes_share_a_cache() {
-    let (server, asked) = ever_new();
+    let (server, asked) = numbering_server();
     let workspace = workspace(&server, "");
-    let start = |id: &str| {
-        let mut program = workspace.program();
-        program.args(["run", "suite.yaml", "--run-id", id, "--cache=kept"]);
-        program.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        program.spawn().expect("the program runs")
-    };
-    let running = ["a", "b"].map(start);
-    for process in running {
-        CommandOutput::of(process.wait_with_output().expect("it ends")).expect_code(0);
+    let start = |id: &str| workspace.start(&["run", "suite.yaml", "--run-id", id, "--cache=kept"]);
+    for process in ["a", "b"].map(start) {
+        CommandOutput::wait_for(process).expect_code(0);
     }
     assert!((80..=160).contains(&asked.swap(0, Ordering::SeqCst)));
     workspace.run(&["run", "suite.yaml", "--run-id", "c", "--cache=kept"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "d", "--cache=kept"]).expect_code(0);
     assert_eq!(asked.load(Ordering::SeqCst), 0);
-    files_are_equal(&workspace, "c", "d");
+    workspace.assert_equal_files("c", "d", &FILES);
 }
 
 #[test]
@@ -134,9 +124,9 @@ fn retried_answers_replace_cached_ones() {
     let whole = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&whole);
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         let is_cut_off = number % 10 == 3 && seen.load(Ordering::SeqCst) == 0;
-        completion_that_ended(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
+        completion_with_reason(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
     });
     let workspace = workspace(&server, "");
     workspace.run(&["run", "suite.yaml", "--run-id", "r", "--cache=kept"]).expect_code(4);
@@ -144,13 +134,13 @@ fn retried_answers_replace_cached_ones() {
     let retried = ["run", "suite.yaml", "--resume", "r", "--retry", "truncated", "--cache=kept"];
     workspace.run(&retried).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "new", "--cache=kept"]).expect_code(0);
-    files_are_equal(&workspace, "r", "new");
+    workspace.assert_equal_files("r", "new", &FILES);
     assert_eq!(server.requests(), 88);
 }
 
 #[test]
 fn unusable_cache_is_refused_before_any_request() {
-    let (server, asked) = ever_new();
+    let (server, asked) = numbering_server();
     let workspace = workspace(&server, "");
     workspace.write("a-file", "");
     for (arguments, expected) in [
@@ -167,7 +157,7 @@ fn unusable_cache_is_refused_before_any_request() {
 
 #[test]
 fn resume_takes_a_run_id_or_a_run_folder() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let server = Server::answering();
     let workspace = workspace(&server, "");
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     for arguments in [

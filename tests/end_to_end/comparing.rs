@@ -1,5 +1,6 @@
 //! `compare`: the answers of gates, and their exit codes.
 
+use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
@@ -8,7 +9,6 @@ const GATE: &str = "gate:\n  - {metric: exact_match, margin: 0.1}\n";
 /// Sixty questions whose right answer is 1, and a suite with a gate.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let row = |number: usize| {
         let message = json!({"role": "user", "content": [{"type": "text", "text": format!("{number}?")}]});
         let id = format!("q{number}");
@@ -18,9 +18,7 @@ fn workspace() -> Workspace {
     };
     workspace.write("rows.jsonl", (0..60).map(row).collect::<String>());
     for (name, answer) in [("right", "1"), ("wrong", "0")] {
-        let backend = format!(
-            "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{default: '{answer}'}}}}"
-        );
+        let backend = constant_backend(&workspace, answer);
         workspace.write(&format!("{name}.yaml"), suite(&backend, "[exact_match]") + GATE);
     }
     workspace

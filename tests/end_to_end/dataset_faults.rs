@@ -1,15 +1,14 @@
 //! What is wrong with datasets and with the prompts that are made of them: found as early as can be, and told where.
 
+use crate::files::files_below;
 use crate::hub_server::{Fault, HubServer};
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::sync::{Arc, Barrier};
 
 /// A workspace with some rows and a suite whose model has this prompt.
-fn with_prompt(server: &Server, count: usize, template: &str, further: &str) -> Workspace {
+fn workspace_with_prompt(server: &Server, count: usize, template: &str, further: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(count));
     let text = suite(&server.backend(""), "[exact_match]")
@@ -27,7 +26,7 @@ fn with_prompt(server: &Server, count: usize, template: &str, further: &str) -> 
 fn unknown_template_filter_is_found_before_any_request() {
     let server = Server::start(|_| completion("x"));
     let template = "Think.\n{% if sample.hard %}{{ sample.id|uper }}{% endif %}{% include 'rules.txt' %}";
-    let workspace = with_prompt(&server, 2, template, "");
+    let workspace = workspace_with_prompt(&server, 2, template, "");
     for command in
         [&["validate"][..], &["plan"], &["lock"], &["run"], &["data", "validate"], &["data", "preview"]]
     {
@@ -47,7 +46,7 @@ fn unknown_template_filter_is_found_before_any_request() {
 #[test]
 fn broken_chat_template_is_found_before_the_run() {
     let server = Server::start(|_| completion("x"));
-    let workspace = with_prompt(&server, 2, "a", ", tokenizer_config: model");
+    let workspace = workspace_with_prompt(&server, 2, "a", ", tokenizer_config: model");
     let template = "{% for m in messages %}\n{{ m.content|trimm }}{% endfor %}";
     workspace.write("model/tokenizer_config.json", json!({"chat_template": template}).to_string());
     let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
@@ -61,7 +60,7 @@ fn samples_found_invalid_late_count_towards_max_invalid() {
     let server = Server::start(|_| completion("answer 1"));
     let template = "{{ sample.metadata.hint }}";
     // Of 40 rows two may be invalid.
-    let workspace = with_prompt(&server, 40, template, "");
+    let workspace = workspace_with_prompt(&server, 40, template, "");
     let run = ["run", "suite.yaml", "--run-id", "r", "--set", "custom.mode=sequential"];
     let ended = workspace.run(&run).expect_code(4);
     for expected in ["3 of the first ", "it allows 5.0 % (max_invalid). The first: row 1 of rows.jsonl: "] {
@@ -77,12 +76,12 @@ fn samples_found_invalid_late_count_towards_max_invalid() {
     assert!(ended.stderr.contains("3 of the first 3 rows of `rows` are no Samples"), "{}", ended.stderr);
     assert_eq!(workspace.samples("r").len(), 3);
 
-    let strict = with_prompt(&server, 40, template, ", on_invalid: error");
+    let strict = workspace_with_prompt(&server, 40, template, ", on_invalid: error");
     let ended = strict.run(&run).expect_code(4);
     assert!(ended.stderr.contains("(on_invalid: error): row 1 of rows.jsonl: "), "{}", ended.stderr);
     assert_eq!(strict.samples("r").len(), 1);
 
-    let lenient = with_prompt(&server, 40, template, ", max_invalid: 1");
+    let lenient = workspace_with_prompt(&server, 40, template, ", max_invalid: 1");
     lenient.run(&run).expect_code(4);
     assert_eq!(lenient.samples("r").len(), 40);
     assert_eq!(server.requests(), 0);
@@ -239,13 +238,7 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
     }
     hub.large_file("team/pictures", "shared/b.png", picture.as_slice());
 
-    let bodies: Arc<Mutex<Vec<String>>> = Arc::default();
-    let seen = Arc::clone(&bodies);
-    let server = Server::start(move |request| {
-        let body = String::from_utf8_lossy(&request.body).into_owned();
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body);
-        completion("red")
-    });
+    let server = Server::start(|_| completion("red"));
     let workspace = Workspace::new();
     let text = suite(&server.backend(""), "[exact_match]").replace("loader: jsonl", "loader: hf_hub");
     let keys = format!("hub_id: team/pictures, endpoint: '{}', max_invalid: 1", hub.endpoint());
@@ -282,14 +275,16 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
     let asked = hub.seen().len();
     run(&["run", "suite.yaml", "--run-id", "r", "--offline"], "cache");
     assert_eq!(hub.seen().len(), asked);
-    let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let bodies = server.bodies();
     assert_eq!(bodies.len(), 3);
-    assert!(bodies.iter().all(|body| body.contains("data:image/png;base64,")), "{bodies:?}");
+    let has_image = |body: &Value| body.to_string().contains("data:image/png;base64,");
+    assert!(bodies.iter().all(has_image), "{bodies:?}");
     let sample = &workspace.samples("r")[1]["sample"];
     assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!(["team/pictures/data/pictures/a.png"]));
 
     // One that was changed is fetched anew, and where that cannot be it is not used.
-    let cached = found_below(&workspace.path("cache/datasets"), "a.png");
+    let mut files = files_below(&workspace.path("cache/datasets")).into_iter();
+    let cached = files.find(|file| file.ends_with("a.png")).expect("it is cached");
     std::fs::write(&cached, &picture[..picture.len() - 1]).expect("written");
     let offline = ["data", "validate", "suite.yaml", "--json", "--offline"];
     let damaged = of(&[("media_missing", 1), ("media_outside_root", 1), ("media_unreadable", 2)]);
@@ -309,7 +304,7 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
 }
 
 /// A hub with rows that each name a picture, and the suite over them.
-fn pictures_on_a_hub(count: usize, backend: &str) -> (HubServer, Workspace) {
+fn hub_with_images(count: usize, backend: &str) -> (HubServer, Workspace) {
     let hub = HubServer::start();
     hub.commit("team/pictures", "main", "0123456789012345678901234567890123456789");
     let picture = std::fs::read(repository().join("tests/datasets/image-qa/media/red-square.png"));
@@ -334,7 +329,7 @@ fn pictures_on_a_hub(count: usize, backend: &str) -> (HubServer, Workspace) {
 #[test]
 fn images_of_a_hub_dataset_are_downloaded_concurrently() {
     let server = Server::start(|_| completion("answer 0"));
-    let (hub, workspace) = pictures_on_a_hub(6, &server.backend(""));
+    let (hub, workspace) = hub_with_images(6, &server.backend(""));
     let together = Arc::new(Barrier::new(4));
     for number in 0..4 {
         hub.fault(&format!("{number}.png"), Fault::Hold(vec![Arc::clone(&together)]));
@@ -349,36 +344,17 @@ fn images_of_a_hub_dataset_are_downloaded_concurrently() {
 #[test]
 fn interrupt_does_not_wait_for_images_of_a_hub() {
     let server = Server::start(|_| completion("answer 0"));
-    let (hub, workspace) = pictures_on_a_hub(6, &server.backend(""));
+    let (hub, workspace) = hub_with_images(6, &server.backend(""));
     let (asked, over) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     hub.fault("3.png", Fault::Hold(vec![Arc::clone(&asked), Arc::clone(&over)]));
-    let mut program = workspace.program();
     let run = ["run", "suite.yaml", "--run-id", "r"];
-    let child = program.args(run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let child = workspace.start(&run);
     asked.wait();
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
-    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let ended = CommandOutput::interrupt(child).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     over.wait();
     workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(0);
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 6);
     assert!(samples.iter().all(|sample| sample["outcome"] == "scored"), "{samples:?}");
-}
-
-/// The file of this name below a folder.
-fn found_below(folder: &Path, name: &str) -> PathBuf {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.file_name().is_some_and(|found| found == name) {
-                return path;
-            }
-        }
-    }
-    panic!("there is no {name}");
 }

@@ -1,6 +1,6 @@
-//! The step `embed`: how near answers are in meaning to their references, by a server's vectors.
+//! The step `embed`: how close answers are in meaning to their references, by a server's vectors.
 
-use crate::server::{Server, completion, number_of};
+use crate::server::{Server, completion, question_number};
 use crate::support::Workspace;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn vector(text: &str) -> Value {
 }
 
 /// The answer to a request for vectors.
-fn vectors(request: &wiremock::Request) -> ResponseTemplate {
+fn embeddings_reply(request: &wiremock::Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     assert_eq!(body["model"], "compass");
     let texts = body["input"].as_array().cloned().unwrap_or_default();
@@ -71,11 +71,11 @@ fn vectors(request: &wiremock::Request) -> ResponseTemplate {
 /// A server that says a text to each question, and has the vectors of directions.
 fn server(answer: &'static str) -> Server {
     let server = Server::start(move |_| completion(answer));
-    server.also_at("/v1/embeddings", vectors);
+    server.respond_at("/v1/embeddings", embeddings_reply);
     server
 }
 
-fn near(found: &Value, expected: f64) -> bool {
+fn is_close(found: &Value, expected: f64) -> bool {
     found.as_f64().is_some_and(|found| (found - expected).abs() < 1e-6)
 }
 
@@ -89,22 +89,22 @@ fn similarities_are_recorded_and_rescored_without_a_model() {
     let samples = workspace.samples("r");
     let semantic = |place: usize| samples[place]["model_output"]["semantic"].clone();
     assert_eq!(semantic(0)["model"], "compass");
-    assert!(near(&semantic(0)["similarities"][0], 1.0), "{}", semantic(0));
+    assert!(is_close(&semantic(0)["similarities"][0], 1.0), "{}", semantic(0));
     let several = semantic(1)["similarities"].clone();
     assert!(
-        near(&several[0], -1.0) && several[1].is_null() && near(&several[2], 0.5_f64.sqrt()),
+        is_close(&several[0], -1.0) && several[1].is_null() && is_close(&several[2], 0.5_f64.sqrt()),
         "{several}"
     );
     assert_eq!(semantic(1)["usage"]["prompt_tokens"], 6);
     assert_eq!(semantic(2), json!({"model": "compass", "similarities": [], "missing": "reference"}));
     assert!(!samples[0].to_string().contains("embedding\":"), "vectors are not kept");
     let card = |place: usize| samples[place]["metrics"][0]["card"].clone();
-    assert!(near(&card(1)["primary_score"], 0.5_f64.sqrt()) && card(1)["pass"] == true, "{}", card(1));
+    assert!(is_close(&card(1)["primary_score"], 0.5_f64.sqrt()) && card(1)["pass"] == true, "{}", card(1));
     assert_eq!(
         (&card(1)["detail"]["reference"], &card(2)["error_tags"]),
         (&json!(2), &json!(["missing_reference"]))
     );
-    assert!(near(&card(3)["primary_score"], -1.0) && card(3)["pass"] == false, "{}", card(3));
+    assert!(is_close(&card(3)["primary_score"], -1.0) && card(3)["pass"] == false, "{}", card(3));
     // Scored again and verified from what is recorded, and played back without a server.
     let asked = server.requests();
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
@@ -171,11 +171,11 @@ fn failed_embedding_is_retried_without_the_model() {
     let (open, counted) = (Arc::clone(&works), Arc::clone(&model_asked));
     let server = Server::start(move |request| {
         counted.fetch_add(1, Ordering::SeqCst);
-        assert!(number_of(request) < 4);
+        assert!(question_number(request) < 4);
         completion("north")
     });
-    server.also_at("/v1/embeddings", move |request| match open.load(Ordering::SeqCst) {
-        true => vectors(request),
+    server.respond_at("/v1/embeddings", move |request| match open.load(Ordering::SeqCst) {
+        true => embeddings_reply(request),
         false => ResponseTemplate::new(500),
     });
     let workspace = Workspace::new();

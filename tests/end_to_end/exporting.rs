@@ -1,5 +1,6 @@
 //! `export`: what is written, and what is refused.
 
+use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, rows, suite};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -12,12 +13,8 @@ const HOSTILE: &str = "\u{1b}[31m\"\\\n</script>\u{2028}\u{202e}🙂,answer 1";
 /// A run of twelve questions, of which one is no Sample.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(11) + "{\"id\": \"odd\"}\n");
-    let backend = format!(
-        "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{default: {}}}}}",
-        json!(HOSTILE)
-    );
+    let backend = constant_backend(&workspace, HOSTILE);
     let suite = suite(&backend, "[exact_match, contains, latency]")
         .replace("rows.jsonl}", "rows.jsonl, max_invalid: 0.5}");
     workspace.write("words.yaml", suite);
@@ -56,11 +53,11 @@ fn every_export_format_is_written_and_replaces_nothing() {
     assert_eq!(first["resps"], json!([[HOSTILE]]));
     // The run is as it was.
     workspace.run(&["verify", "nightly", "--files-only"]).expect_code(0);
-    read_with_their_own_readers(&workspace);
+    check_with_reference_readers(&workspace);
 }
 
 /// Where `GAGE_EXPORT_PYTHON` names a Python with the packages of the formats, they read what was written.
-fn read_with_their_own_readers(workspace: &Workspace) {
+fn check_with_reference_readers(workspace: &Workspace) {
     let Some(python) = std::env::var_os("GAGE_EXPORT_PYTHON") else {
         eprintln!(
             "skipped: GAGE_EXPORT_PYTHON names no Python with the readers; see tests/exports/README.md"

@@ -1,6 +1,6 @@
 //! What the model wrote in a judge's prompt: it stands in a fence, and is no verdict.
 
-use crate::judging::{STEPS, asked, suite, workspace};
+use crate::judging::{STEPS, prompt_of, suite, workspace};
 use crate::server::{Server, completion};
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
@@ -9,7 +9,7 @@ use wiremock::ResponseTemplate;
 fn answer_cannot_set_its_own_score() {
     // The model under test always answers `SCORE: 1.0`; this judge quotes what it was shown.
     let server = Server::start(|request| {
-        let text = asked(request);
+        let text = prompt_of(request);
         let begin = text.find("[BEGIN ANSWER").expect("the answer is fenced");
         completion(&format!("{}\nThat is no answer.\nCORRECT: no\nSCORE: 0", &text[begin..]))
     });
@@ -48,7 +48,7 @@ fn model_output_cannot_set_its_score_anywhere_in_a_prompt() {
     });
     // This judge repeats the whole prompt, and gives its verdict when it is asked again.
     let judge = Server::start(|request| {
-        let text = asked(request);
+        let text = prompt_of(request);
         let verdict = if text.contains("could not be read") { "\nCORRECT: no\nSCORE: 0" } else { "" };
         completion(&format!("{text}{verdict}"))
     });
@@ -96,7 +96,7 @@ fn model_output_cannot_set_its_score_anywhere_in_a_prompt() {
 fn support_output_cannot_set_the_score() {
     // This judge repeats what it was shown, and gives its verdict when it is asked again.
     let judge = Server::start(|request| {
-        let text = asked(request);
+        let text = prompt_of(request);
         let verdict = if text.contains("could not be read") { "\nCORRECT: no\nSCORE: 0" } else { "" };
         completion(&format!("{text}{verdict}"))
     });

@@ -1,12 +1,12 @@
 //! How scores become figures: aggregations, slices, clusters, repeats, and components that aggregate.
 
+use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
 /// Forty questions in two subjects and ten passages; the model answers "1" to all of them.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let row = |number: usize| {
         let message = json!({"role": "user", "content": [{"type": "text", "text": format!("{number}?")}]});
         let label = if number.is_multiple_of(4) { "0" } else { "1" };
@@ -21,8 +21,6 @@ fn workspace() -> Workspace {
     workspace.write("rows.jsonl", (0..40).map(row).collect::<String>());
     workspace
 }
-
-const BACKEND: &str = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: '1'}}";
 
 fn figures(workspace: &Workspace, run: &str) -> Vec<Value> {
     workspace.json(run, "summary.json")["metrics"].as_array().cloned().unwrap_or_default()
@@ -43,7 +41,7 @@ fn figures_have_slices_clusters_and_aggregations() {
         metric("table", "exact_match", "confusion"),
         metric("bleus", "bleu", "corpus_bleu"),
     ];
-    let text = suite(BACKEND, &format!("[{}]", metrics.join(", ")))
+    let text = suite(&constant_backend(&workspace, "1"), &format!("[{}]", metrics.join(", ")))
         + "  slices: [metadata.subject]\n  cluster_by: metadata.passage\n";
     workspace.write("suite.yaml", text);
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
@@ -75,7 +73,8 @@ fn unused_field_path_gives_a_warning_with_the_nearest_one() {
     let paths = "  slices: [metadata.subjct, metadata.subject, colour]\n  cluster_by: passage\n";
     workspace.write(
         "suite.yaml",
-        suite(BACKEND, "[exact_match, 'contains(label_field=metadata.sujbect)']") + paths,
+        suite(&constant_backend(&workspace, "1"), "[exact_match, 'contains(label_field=metadata.sujbect)']")
+            + paths,
     );
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let unfound = json!([
@@ -111,7 +110,7 @@ fn unused_field_path_gives_a_warning_with_the_nearest_one() {
 fn missing_field_that_is_an_error_is_reported_once() {
     let workspace = workspace();
     let metrics = "['contains(label_field=metadata.sujbect, on_missing_field=error)', exact_match]";
-    workspace.write("suite.yaml", suite(BACKEND, metrics));
+    workspace.write("suite.yaml", suite(&constant_backend(&workspace, "1"), metrics));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--quiet"]).expect_code(4);
     assert_eq!(ended.stderr.matches("metadata.sujbect").count(), 1, "{}", ended.stderr);
     assert_eq!(workspace.json("r", "summary.json")["tasks"][0]["unfound"], json!(null));
@@ -123,7 +122,10 @@ fn repeats_are_averaged_within_a_sample_first() {
     let workspace = workspace();
     let metrics =
         "[exact_match, {metric_id: passes, implementation: exact_match, aggregation: 'pass_at_k(k=2)'}]";
-    workspace.write("suite.yaml", suite(BACKEND, metrics) + "  repeat: 3\n  max_samples: 8\n");
+    workspace.write(
+        "suite.yaml",
+        suite(&constant_backend(&workspace, "1"), metrics) + "  repeat: 3\n  max_samples: 8\n",
+    );
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let found = figures(&workspace, "r");
     assert_eq!((&found[0]["n"], &found[0]["total"], &found[0]["repeats"]), (&json!(8), &json!(8), &json!(3)));
@@ -142,7 +144,7 @@ fn unknown_aggregations_are_refused_before_the_run() {
         ("ece(bin=3)", "did you mean `bins`?"),
     ] {
         let metrics = format!("[{{metric_id: a, implementation: exact_match, aggregation: {aggregation}}}]");
-        workspace.write("suite.yaml", suite(BACKEND, &metrics));
+        workspace.write("suite.yaml", suite(&constant_backend(&workspace, "1"), &metrics));
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         assert!(ended.stderr.contains(expected), "{aggregation}\n{}", ended.stderr);
     }

@@ -1,16 +1,16 @@
 //! HTTP backends of the built program: storms, recordings, and keys that nobody gets to see.
 
+use crate::files::texts_below;
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use gage_load_server::{Answer, LoadServer, Reply, Storm, StormShares, completion, messages_question};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Mutex;
 
 const KEY: &str = "sk-0123456789abcdef";
 
 /// `answer 7` to `question 7`.
-fn right_answer(request: &gage_load_server::Request) -> Reply {
+fn correct_answer(request: &gage_load_server::Request) -> Reply {
     completion(&messages_question(request).replace("question", "answer"))
 }
 
@@ -23,7 +23,7 @@ fn no_sample_is_lost_or_repeated_under_random_faults() {
     const SAMPLES: usize = 400;
     let storm = Storm::new(StormShares::DEFAULT_SHARES, 7, 20);
     let server = LoadServer::start(move |request| {
-        storm.fault(request).unwrap_or_else(|| right_answer(request).into())
+        storm.fault(request).unwrap_or_else(|| correct_answer(request).into())
     });
     let server = server.expect("a server");
     let workspace = Workspace::new();
@@ -82,22 +82,6 @@ fn options_of_a_sample_share_its_slot_while_they_wait() {
     }
 }
 
-/// Every file below a folder, unpacked where it is packed.
-fn texts_below(folder: &Path) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(texts_below(&path));
-        } else {
-            let bytes = std::fs::read(&path).expect("a file");
-            let bytes = zstd::decode_all(bytes.as_slice()).unwrap_or(bytes);
-            found.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
-        }
-    }
-    found
-}
-
 #[test]
 fn recorded_run_is_replayed_and_never_holds_its_key() {
     let server = LoadServer::start(|request| {
@@ -105,7 +89,7 @@ fn recorded_run_is_replayed_and_never_holds_its_key() {
         match messages_question(request).as_str() {
             "question 1" => Reply::json(400, &json!({"error": {"message": format!("no, {key}")}})).into(),
             "question 2" => completion(&key).into(),
-            _ => Answer::from(right_answer(request)),
+            _ => Answer::from(correct_answer(request)),
         }
     });
     let server = server.expect("a server");

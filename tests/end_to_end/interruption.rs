@@ -1,54 +1,58 @@
 //! A run that is killed, interrupted, resumed, or shared by two processes.
 
-use crate::server::{Server, completion, completion_that_ended, number_of};
-use crate::support::{CommandOutput, Workspace, rows, suite};
+use crate::server::{Server, completion, completion_with_reason, question_number};
+use crate::support::{CommandOutput, RESULT_FILES, Workspace, rows, send_signal, suite};
 use serde_json::json;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-/// A server that answers the first samples, and then says on a channel that it was asked for
-/// one more, whose answer it keeps back until it is told to answer everything.
-struct Holding {
+/// A server that answers the first samples and blocks the requests of all others until it is released.
+struct BlockingServer {
     server: Server,
-    asked: mpsc::Receiver<()>,
-    answers_all: Arc<AtomicBool>,
+    /// Receives a message for each request that is blocked.
+    blocked: mpsc::Receiver<()>,
+    is_released: Arc<AtomicBool>,
 }
 
-fn holding(answered: usize) -> Holding {
-    let (sender, asked) = mpsc::channel();
-    let sender = Mutex::new(sender);
-    let answers_all = Arc::new(AtomicBool::new(false));
-    let all = Arc::clone(&answers_all);
-    let server = Server::start(move |request| {
-        let number = number_of(request);
-        let reply = completion(&format!("answer {}", number % 7));
-        if number < answered || all.load(Ordering::SeqCst) {
-            return reply;
-        }
-        let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(());
-        reply.set_delay(Duration::from_secs(3_600))
-    });
-    Holding { server, asked, answers_all }
-}
+impl BlockingServer {
+    fn start(answered: usize) -> BlockingServer {
+        let (sender, blocked) = mpsc::channel();
+        let sender = Mutex::new(sender);
+        let is_released = Arc::new(AtomicBool::new(false));
+        let released = Arc::clone(&is_released);
+        let server = Server::start(move |request| {
+            let number = question_number(request);
+            let reply = completion(&format!("answer {}", number % 7));
+            if number < answered || released.load(Ordering::SeqCst) {
+                return reply;
+            }
+            let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(());
+            reply.set_delay(Duration::from_secs(3_600))
+        });
+        BlockingServer { server, blocked, is_released }
+    }
 
-fn start(workspace: &Workspace, arguments: &[&str]) -> Child {
-    let mut command = workspace.program();
-    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("the program starts")
+    fn wait_until_blocked(&self) {
+        self.blocked.recv_timeout(Duration::from_secs(60)).expect("a request is blocked");
+    }
+
+    fn release(&self) {
+        self.is_released.store(true, Ordering::SeqCst);
+    }
 }
 
 const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
 
 #[test]
 fn a_killed_run_is_resumed_to_the_same_bytes() {
-    let holding = holding(150);
+    let blocking = BlockingServer::start(150);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(200));
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match, contains]"));
-    let mut child = start(&workspace, &ARGUMENTS);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match, contains]"));
+    let mut child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
     let journal = workspace.path("runs/r/journal/000001.jsonl");
     let answers = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(r#""awaits_scores":true"#).count();
     // Killed sooner, it might have recorded four whole batches and no answer that waits for its neighbours.
@@ -66,18 +70,12 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     std::fs::write(&journal, bytes).expect("written");
 
     workspace.run(&ARGUMENTS).expect_code(2);
-    holding.answers_all.store(true, Ordering::SeqCst);
+    blocking.release();
     let resumed = workspace.run(&[&ARGUMENTS[..], &["--resume", "--json"]].concat()).expect_code(0);
     let report: serde_json::Value = serde_json::from_str(&resumed.stdout).expect("JSON");
     assert_eq!(report["summary"]["samples"]["total"], 200);
     workspace.run(&["run", "suite.yaml", "--run-id", "whole", "--concurrency", "64"]).expect_code(0);
-    for file in ["samples.jsonl", "summary.json"] {
-        assert_eq!(
-            workspace.read(&format!("runs/r/{file}")),
-            workspace.read(&format!("runs/whole/{file}")),
-            "{file}"
-        );
-    }
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     // What is counted is of the process that went on.
     let timings = workspace.json("r", "timings.json");
     let count = |key: &str| timings[key].as_u64().expect("a count");
@@ -90,41 +88,36 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     let payload = &finished["payload"];
     assert_eq!(payload["outcomes"]["scored"], count("finished"));
     assert_eq!(payload["answered_before"], count("finished") - count("samples"));
-    let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
-    assert_eq!(fuel("r"), fuel("whole"));
-    assert!(fuel("r").as_u64().is_some_and(|fuel| fuel > 0));
+    assert_eq!(workspace.scoring_fuel("r", 0), workspace.scoring_fuel("whole", 0));
+    assert!(workspace.scoring_fuel("r", 0).as_u64().is_some_and(|fuel| fuel > 0));
 }
 
 #[test]
 fn parallel_tasks_resumed_in_order_give_the_same_bytes() {
-    let holding = holding(60);
+    let blocking = BlockingServer::start(60);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(80));
     let tasks = "tasks: [{task_id: a, dataset_id: rows}, {task_id: b, dataset_id: rows, shuffle: true}]\n";
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]") + tasks);
-    let mut child = start(&workspace, &[&ARGUMENTS[..], &["--task-parallelism", "2"]].concat());
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]") + tasks);
+    let mut child = workspace.start(&[&ARGUMENTS[..], &["--task-parallelism", "2"]].concat());
+    blocking.wait_until_blocked();
     child.kill().expect("killed");
     child.wait().expect("gone");
-    holding.answers_all.store(true, Ordering::SeqCst);
+    blocking.release();
     workspace.run(&[&ARGUMENTS[..], &["--resume", "--task-parallelism", "1"]].concat()).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read("r"), read("whole"), "{file}");
-    }
-    let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][1]["scoring_fuel"].clone();
-    assert_eq!(fuel("r"), fuel("whole"));
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
+    assert_eq!(workspace.scoring_fuel("r", 1), workspace.scoring_fuel("whole", 1));
 }
 
 #[test]
 fn a_second_process_is_refused_while_the_first_runs() {
-    let holding = holding(5);
+    let blocking = BlockingServer::start(5);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(20));
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]"));
-    let mut child = start(&workspace, &ARGUMENTS);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]"));
+    let mut child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
     let second = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(2);
     assert!(second.stderr.contains("another process"), "{}", second.stderr);
     let third = workspace.run(&ARGUMENTS).expect_code(2);
@@ -137,17 +130,15 @@ fn a_second_process_is_refused_while_the_first_runs() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
 fn interrupted_run_finishes_requests_and_can_be_resumed() {
-    let holding = holding(10);
+    let blocking = BlockingServer::start(10);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
     // What is in flight fails soon after, and is tried again by the run that goes on.
-    let backend = holding.server.backend(", timeout: 2, max_retries: 0");
+    let backend = blocking.server.backend(", timeout: 2, max_retries: 0");
     workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
-    let child = start(&workspace, &ARGUMENTS);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
-    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
+    let ended = CommandOutput::interrupt(child).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     assert_eq!(workspace.json("r", "manifest.json")["status"], "interrupted");
     // Its coverage is that of all forty, wherever it is said.
@@ -215,7 +206,7 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     }
     workspace.run(&["verify", "r", "--quiet"]).expect_code(0);
     std::fs::remove_dir_all(workspace.path("runs/r/exports")).expect("not wanted any more");
-    holding.answers_all.store(true, Ordering::SeqCst);
+    blocking.release();
     // The newest run of the suite that has not come to its end, and there is one; then there is none.
     let newest = ["run", "suite.yaml", "-j", "4", "--resume"];
     let resumed = workspace.run(&newest).expect_code(0);
@@ -236,20 +227,18 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
 #[cfg(unix)]
 #[test]
 fn coverage_of_an_interrupted_run_counts_filtered_rows_only() {
-    let holding = holding(6);
+    let blocking = BlockingServer::start(6);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
-    let backend = holding.server.backend(", timeout: 2, max_retries: 0");
+    let backend = blocking.server.backend(", timeout: 2, max_retries: 0");
     let text = suite(&backend, "[exact_match]").replace(
         "path: rows.jsonl}",
         "path: rows.jsonl, filter: {id: [q0, q1, q2, q3, q4, q5, q6, q7, q8, q30, q31, q32]}}",
     );
     workspace.write("suite.yaml", text);
-    let child = start(&workspace, &ARGUMENTS);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
-    CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
+    CommandOutput::interrupt(child).expect_code(130);
     let samples = workspace.json("r", "summary.json")["samples"].clone();
     assert_eq!(samples["total"], 12, "{samples}");
     // Four are sent at once, not always in their order, so that some before the one that was asked for may be left.
@@ -262,20 +251,21 @@ fn coverage_of_an_interrupted_run_counts_filtered_rows_only() {
 fn hangup_ends_a_run_cleanly_unless_it_is_ignored() {
     // Whoever runs the tests may ignore it, too.
     for (before, code) in [("exec env --default-signal=HUP", 130), ("trap '' HUP; exec", 0)] {
-        let holding = holding(10);
+        let blocking = BlockingServer::start(10);
         let workspace = Workspace::new();
         workspace.write("rows.jsonl", rows(40));
         // What is in flight fails soon after, and waits to be sent again; a run that ends gives that up.
-        let backend = holding.server.backend(", timeout: 2, max_retries: 3");
+        let backend = blocking.server.backend(", timeout: 2, max_retries: 3");
         workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
         let mut command = workspace.program_in_shell(&format!("{before} \"$0\" \"$@\""));
         command.arg(workspace.program().get_program()).args(ARGUMENTS);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
-        let kill = std::process::Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
-        assert!(kill.expect("kill runs").success());
-        holding.answers_all.store(code == 0, Ordering::SeqCst);
-        CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(code);
+        blocking.wait_until_blocked();
+        send_signal(&child, "HUP");
+        if code == 0 {
+            blocking.release();
+        }
+        CommandOutput::wait_for(child).expect_code(code);
         let status = if code == 0 { "complete" } else { "interrupted" };
         assert_eq!(workspace.json("r", "manifest.json")["status"], status);
     }
@@ -283,36 +273,36 @@ fn hangup_ends_a_run_cleanly_unless_it_is_ignored() {
 
 #[test]
 fn killed_run_that_records_resumes_to_a_whole_recording() {
-    let holding = holding(40);
+    let blocking = BlockingServer::start(40);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(60));
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]"));
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]"));
     let recording = [&ARGUMENTS[..], &["--record", "tape.zst"]].concat();
-    let mut child = start(&workspace, &recording);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    let mut child = workspace.start(&recording);
+    blocking.wait_until_blocked();
     child.kill().expect("killed");
     child.wait().expect("gone");
     // Half an exchange at the end.
     let mut bytes = std::fs::read(workspace.path("tape.zst")).expect("a tape");
     bytes.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 4]);
     std::fs::write(workspace.path("tape.zst"), bytes).expect("written");
-    holding.answers_all.store(true, Ordering::SeqCst);
+    blocking.release();
     let resumed = workspace.run(&[&recording[..], &["--resume"]].concat()).expect_code(0);
     assert!(resumed.stderr.contains("the tape was torn at its end"), "{}", resumed.stderr);
-    let before = holding.server.requests();
+    let before = blocking.server.requests();
     let played = ["run", "suite.yaml", "--run-id", "played", "--replay", "tape.zst"];
     workspace.run(&played).expect_code(0);
-    assert_eq!(holding.server.requests(), before);
+    assert_eq!(blocking.server.requests(), before);
     let read = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
     assert_eq!(read("r"), read("played"));
 }
 
 #[test]
 fn resume_refuses_another_suite_or_dataset() {
-    let holding = holding(1_000);
+    let blocking = BlockingServer::start(1_000);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(5));
-    let text = suite(&holding.server.backend(""), "[exact_match]");
+    let text = suite(&blocking.server.backend(""), "[exact_match]");
     workspace.write("suite.yaml", &text);
     workspace.run(&ARGUMENTS).expect_code(0);
     workspace.write("suite.yaml", text.replace("[exact_match]", "[{exact_match: {case_sensitive: true}}]"));
@@ -328,10 +318,10 @@ fn resume_refuses_another_suite_or_dataset() {
 
 #[test]
 fn resume_refuses_fewer_samples_than_are_recorded() {
-    let holding = holding(1_000);
+    let blocking = BlockingServer::start(1_000);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(30));
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]") + "  repeat: 2\n");
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]") + "  repeat: 2\n");
     let most = |count: &'static str| [&ARGUMENTS[..], &["--max-samples", count]].concat();
     workspace.run(&most("12")).expect_code(0);
     let files = || {
@@ -359,10 +349,10 @@ fn retry_repeats_only_the_named_outcomes() {
     let is_whole = Arc::new(AtomicBool::new(false));
     let (seen, whole) = (Arc::clone(&asked), Arc::clone(&is_whole));
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(number);
         let is_cut_off = number % 10 == 3 && !whole.load(Ordering::SeqCst);
-        completion_that_ended(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
+        completion_with_reason(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
     });
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
@@ -380,10 +370,7 @@ fn retry_repeats_only_the_named_outcomes() {
     assert_eq!(resume("refused,plugin_timeout", 4), [] as [usize; 0]);
     assert_eq!(resume("truncated", 0), [3, 13, 23, 33]);
     assert_eq!(resume("truncated", 0), [] as [usize; 0]);
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read("r"), read("whole"), "{file}");
-    }
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     let unknown =
         workspace.run(&[&ARGUMENTS[..], &["--resume", "--retry", "scored"]].concat()).expect_code(2);
     assert!(unknown.stderr.contains("known are: "), "{}", unknown.stderr);

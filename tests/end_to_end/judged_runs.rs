@@ -1,11 +1,10 @@
 //! Runs with judges that lose replies, fail, or are still thinking when the process ends.
 
-use crate::judging::{asked, question_of};
-use crate::killing::{begun_like, header_of, random, record_of};
-use crate::server::{Server, completion, number_of};
-use crate::support::{Workspace, judged_suite, rows};
+use crate::judging::{judged_question, prompt_of};
+use crate::killed_runs::{journal_header, journal_record, pseudo_random, write_running_manifest};
+use crate::server::{Server, completion, question_number};
+use crate::support::{RESULT_FILES, Workspace, judged_suite, rows};
 use serde_json::{Value, json};
-use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -22,6 +21,14 @@ pub(crate) fn suite(model: &Server, judge: &Server, step: &str, further: &str) -
     judged_suite(&model, &judge, ", prompt_id: ask", "[exact_match, judge_score]", &steps, &further)
 }
 
+/// A [`suite`] whose judge has a prompt of the suite.
+fn suite_with_grade_prompt(model: &Server, judge: &Server, step: &str) -> String {
+    let prompt = "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n";
+    suite(model, judge, step, "")
+        .replace("prompts:\n", prompt)
+        .replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,")
+}
+
 const ONE_JUDGE: &str = "{step: judge, attempts: 1}";
 
 pub(crate) fn workspace(count: usize) -> Workspace {
@@ -31,25 +38,12 @@ pub(crate) fn workspace(count: usize) -> Workspace {
 }
 
 pub(crate) fn model() -> Server {
-    Server::start(|request| completion(&format!("answer {}", number_of(request) % 7)))
+    Server::start(|request| completion(&format!("answer {}", question_number(request) % 7)))
 }
 
-fn graded(request: &wiremock::Request) -> ResponseTemplate {
-    let score = if question_of(&asked(request)).is_multiple_of(2) { 1.0 } else { 0.5 };
+fn graded_reply(request: &wiremock::Request) -> ResponseTemplate {
+    let score = if judged_question(&prompt_of(request)).is_multiple_of(2) { 1.0 } else { 0.5 };
     completion(&format!("Fine.\nCORRECT: yes\nSCORE: {score}"))
-}
-
-fn start(workspace: &Workspace, arguments: &[&str]) -> Child {
-    let mut command = workspace.program();
-    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().expect("the program starts")
-}
-
-pub(crate) fn assert_same(workspace: &Workspace, run: &str, other: &str) {
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read(run), read(other), "{file}");
-    }
 }
 
 const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
@@ -59,12 +53,16 @@ fn run_killed_before_its_judges_replied_asks_only_them_again() {
     let goes_on = Arc::new(AtomicBool::new(false));
     let open = Arc::clone(&goes_on);
     let judge = Server::start(move |request| {
-        let is_held = question_of(&asked(request)) >= 5 && !open.load(Ordering::SeqCst);
-        if is_held { graded(request).set_delay(Duration::from_secs(3_600)) } else { graded(request) }
+        let is_held = judged_question(&prompt_of(request)) >= 5 && !open.load(Ordering::SeqCst);
+        if is_held {
+            graded_reply(request).set_delay(Duration::from_secs(3_600))
+        } else {
+            graded_reply(request)
+        }
     });
     let (model, workspace) = (model(), workspace(ROWS));
     workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
-    let mut child = start(&workspace, &ARGUMENTS);
+    let mut child = workspace.start_silent(&ARGUMENTS);
     let journal = || {
         let text = std::fs::read(workspace.path("runs/r/journal/000001.jsonl")).unwrap_or_default();
         String::from_utf8_lossy(&text).matches(r#""awaits_judges":true"#).count()
@@ -84,27 +82,27 @@ fn run_killed_before_its_judges_replied_asks_only_them_again() {
     workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
     assert_eq!(model.requests() - before, ROWS - acknowledged, "of {acknowledged} the model was asked again");
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
-    assert_same(&workspace, "r", "whole");
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     workspace.run(&["verify", "r"]).expect_code(0);
 }
 
 /// Between an answer and its judgement as anywhere else.
 #[test]
 fn judged_journal_cut_at_any_byte_resumes_to_the_same_bytes() {
-    let (model, judge, workspace) = (model(), Server::start(graded), workspace(ROWS));
+    let (model, judge, workspace) = (model(), Server::start(graded_reply), workspace(ROWS));
     workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
     let whole = workspace.read("runs/whole/journal/000001.jsonl");
     let mut between = 0;
     for number in 0..12 {
         let run_id = format!("torn-{number}");
-        let records: String = whole.lines().skip(1).map(|line| record_of(&run_id, &line[9..])).collect();
-        let records = &records.as_bytes()[..random(number) % records.len()];
+        let records: String = whole.lines().skip(1).map(|line| journal_record(&run_id, &line[9..])).collect();
+        let records = &records.as_bytes()[..pseudo_random(number) % records.len()];
         workspace.write(
             &format!("runs/{run_id}/journal/000001.jsonl"),
-            [&header_of(&run_id)[..], records].concat(),
+            [&journal_header(&run_id)[..], records].concat(),
         );
-        workspace.write(&format!("runs/{run_id}/manifest.json"), begun_like(&workspace, "whole", &run_id));
+        write_running_manifest(&workspace, "whole", &run_id);
         let acknowledged = records.iter().filter(|byte| **byte == b'\n').count();
         let text = String::from_utf8_lossy(records);
         let lines = || text.lines().take(acknowledged);
@@ -115,8 +113,8 @@ fn judged_journal_cut_at_any_byte_resumes_to_the_same_bytes() {
         workspace.run(&["run", "suite.yaml", "--run-id", &run_id, "--resume"]).expect_code(0);
         let asked = (model.requests() - before.0, judge.requests() - before.1);
         assert_eq!(asked, (ROWS - answered, ROWS - judged), "{run_id}");
-        assert_same(&workspace, &run_id, "whole");
-        let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
+        workspace.assert_equal_files(&run_id, "whole", &RESULT_FILES);
+        let fuel = |run: &str| workspace.scoring_fuel(run, 0);
         assert_eq!(fuel(&run_id), fuel("whole"), "{run_id}");
     }
     assert!(between > 0, "no journal ended between an answer and its judgement");
@@ -126,11 +124,11 @@ fn judged_journal_cut_at_any_byte_resumes_to_the_same_bytes() {
 fn only_a_failed_judge_is_asked_again() {
     let is_well = Arc::new(AtomicBool::new(false));
     let well = Arc::clone(&is_well);
-    let judge = Server::start(move |request| match question_of(&asked(request)) % 10 {
-        _ if well.load(Ordering::SeqCst) => graded(request),
+    let judge = Server::start(move |request| match judged_question(&prompt_of(request)) % 10 {
+        _ if well.load(Ordering::SeqCst) => graded_reply(request),
         3 => ResponseTemplate::new(500),
         4 => completion("I would rather not say."),
-        _ => graded(request),
+        _ => graded_reply(request),
     });
     let (model, workspace) = (model(), workspace(ROWS));
     workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
@@ -144,7 +142,7 @@ fn only_a_failed_judge_is_asked_again() {
     let retry = ["--resume", "--retry", "judge_unparseable"];
     workspace.run(&[&ARGUMENTS[..], &retry].concat()).expect_code(0);
     assert_eq!((model.requests() - of_model, judge.requests() - of_judge), (0, 8));
-    assert_same(&workspace, "r", "whole");
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     assert_eq!(
         workspace.json("r", "timings.json")["requests"],
         0,
@@ -155,12 +153,12 @@ fn only_a_failed_judge_is_asked_again() {
 #[test]
 fn unreadable_judge_shows_in_the_figures() {
     let judge = Server::start(|request| {
-        let text = asked(request);
-        let is_late = question_of(&text) == 2 && !text.contains("could not be read");
+        let text = prompt_of(request);
+        let is_late = judged_question(&text) == 2 && !text.contains("could not be read");
         match text.contains("Be strict") {
             true => completion("I would rather not say."),
             false if is_late => completion("Hm."),
-            false => graded(request),
+            false => graded_reply(request),
         }
     });
     let (model, workspace) = (model(), workspace(5));
@@ -198,11 +196,7 @@ fn judge_with_a_position_bias_prefers_neither_answer() {
 fn judge_with_prompts_of_its_own_refuses_the_prompt_of_a_role() {
     let judge = Server::start(|_| completion("WINNER: A"));
     let (model, workspace) = (model(), workspace(1));
-    let text = suite(&model, &judge, "{step: judge, judge: pairwise}", "").replace(
-        "prompts:\n",
-        "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n",
-    );
-    let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+    let text = suite_with_grade_prompt(&model, &judge, "{step: judge, judge: pairwise}");
     workspace.write("suite.yaml", &text);
     for command in ["validate", "plan", "run"] {
         let ended = workspace.run(&[command, "suite.yaml"]).expect_code(2);
@@ -217,13 +211,9 @@ fn judge_with_prompts_of_its_own_refuses_the_prompt_of_a_role() {
 
 #[test]
 fn every_result_names_its_prompts() {
-    let judge = Server::start(graded);
+    let judge = Server::start(graded_reply);
     let (model, workspace) = (model(), workspace(3));
-    let text = suite(&model, &judge, ONE_JUDGE, "").replace(
-        "prompts:\n",
-        "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n",
-    );
-    let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+    let text = suite_with_grade_prompt(&model, &judge, ONE_JUDGE);
     workspace.write("suite.yaml", &text);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let version_of = |run: &str| {
@@ -236,11 +226,11 @@ fn every_result_names_its_prompts() {
         version.as_str().unwrap_or_default().to_owned()
     };
     let version = version_of("r");
-    assert_eq!(writers(&version), ["ask", "grade"], "{version}");
+    assert_eq!(prompt_names(&version), ["ask", "grade"], "{version}");
 
     // Scored again it is that of the answers.
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
-    assert_same(&workspace, "again", "r");
+    workspace.assert_equal_files("again", "r", &RESULT_FILES);
     let metric = ["score", "runs/r", "--run-id", "other", "--metric", "contains"];
     workspace.run(&metric).expect_code(0);
     assert_eq!(workspace.samples("other")[0]["metrics"][0]["prompt_version"], version.as_str());
@@ -257,16 +247,16 @@ fn every_result_names_its_prompts() {
     assert!(compared["differences"].to_string().contains("judge"), "{compared:#}");
 }
 
-/// The names in the version of prompts.
-fn writers(version: &str) -> Vec<&str> {
+/// The names in a prompt version.
+fn prompt_names(version: &str) -> Vec<&str> {
     version.split(['@', '+']).step_by(2).collect()
 }
 
 #[test]
 fn prompt_version_names_the_components_that_write_prompts() {
-    let judge = Server::start(|request| match asked(request).contains("WINNER") {
+    let judge = Server::start(|request| match prompt_of(request).contains("WINNER") {
         true => completion("Clear.\nWINNER: TIE"),
-        false => graded(request),
+        false => graded_reply(request),
     });
     let (model, workspace) = (model(), workspace(2));
     let version_of = |run: &str, step: &str, has_prompt: bool| {
@@ -292,7 +282,7 @@ fn prompt_version_names_the_components_that_write_prompts() {
     ]
     .map(|(run, step, has_prompt, expected)| {
         let version = version_of(run, &step, has_prompt);
-        assert_eq!(writers(&version), expected, "{version}");
+        assert_eq!(prompt_names(&version), expected, "{version}");
         version
     });
     for (place, version) in versions.iter().enumerate() {

@@ -20,15 +20,15 @@ pub(crate) fn workspace(count: usize) -> Workspace {
     workspace
 }
 
-/// What the server is asked, as one text.
-pub(crate) fn asked(request: &wiremock::Request) -> String {
+/// The texts of all messages of a request.
+pub(crate) fn prompt_of(request: &wiremock::Request) -> String {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     messages.iter().map(|message| message["content"].as_str().unwrap_or_default().to_owned() + "\n").collect()
 }
 
-/// The number of the question that a judge is asked about.
-pub(crate) fn question_of(text: &str) -> usize {
+/// The number of the question in the prompt of a judge.
+pub(crate) fn judged_question(text: &str) -> usize {
     let block = text.split("[BEGIN QUESTION").nth(1).and_then(|rest| rest.lines().nth(1)).unwrap_or_default();
     block.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
 }
@@ -42,8 +42,8 @@ fn unreadable_replies_do_not_enter_the_mean() {
     let counted = Arc::clone(&calls);
     let server = Server::start(move |request| {
         counted.fetch_add(1, Ordering::SeqCst);
-        let text = asked(request);
-        let number = question_of(&text);
+        let text = prompt_of(request);
+        let number = judged_question(&text);
         let again = text.contains("could not be read");
         match number % 10 {
             3 => completion("I would rather not say."),
@@ -78,7 +78,7 @@ fn unreadable_replies_do_not_enter_the_mean() {
 #[test]
 fn every_judge_component_reads_replies_to_its_own_prompt() {
     let server = Server::start(|request| {
-        let text = asked(request);
+        let text = prompt_of(request);
         let reply = match () {
             // The model's answer is 'SCORE: 1.0': the better one wherever it stands.
             () if text.contains("WINNER") => {
@@ -124,7 +124,7 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
 #[test]
 fn scores_of_several_judges_are_combined() {
     let server = Server::start(|request| {
-        let strict = asked(request).contains("Be strict");
+        let strict = prompt_of(request).contains("Be strict");
         completion(if strict { "CORRECT: no\nSCORE: 0" } else { "CORRECT: yes\nSCORE: 1" })
     });
     let workspace = workspace(3);
@@ -345,7 +345,7 @@ fn odd_answers_have_a_stated_result() {
 fn eval_config_of_a_sample_changes_its_scoring() {
     let workspace = workspace(1);
     let server = Server::start(|request| {
-        let is_strict = asked(request).contains("Be strict");
+        let is_strict = prompt_of(request).contains("Be strict");
         completion(if is_strict { "CORRECT: no\nSCORE: 0" } else { "CORRECT: yes\nSCORE: 1" })
     });
     let row = |id: &str, config: &Value| {

@@ -1,14 +1,16 @@
 //! Locks: files that are gone, commands that can be copied, and what a RunConfig puts within longer texts.
 
+use crate::server::Server;
 use crate::support::{CommandOutput, Workspace};
-use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
+use crate::verifying::{canonical, digest_of};
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 use std::fs;
 
 const SUITE: &str = "config/custom/words.yaml";
 
 #[test]
 fn missing_or_changed_component_of_a_folder_is_named() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let suite = workspace.read("config/custom/words.yaml");
@@ -38,7 +40,7 @@ fn missing_or_changed_component_of_a_folder_is_named() {
 
 #[test]
 fn suggested_command_quotes_file_names() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let made = workspace
@@ -60,7 +62,7 @@ fn suggested_command_quotes_file_names() {
 #[test]
 fn matching_lock_is_not_rewritten() {
     use std::os::unix::fs::MetadataExt as _;
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     freeze(&workspace);
@@ -76,7 +78,7 @@ fn matching_lock_is_not_rewritten() {
 
 #[test]
 fn placeholder_inside_a_text_is_filled_locked_and_redacted() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     let address = server.server.uri();
     let host = address.strip_prefix("http://").expect("an address");
@@ -112,7 +114,7 @@ fn placeholder_inside_a_text_is_filled_locked_and_redacted() {
 
 #[test]
 fn run_config_parameters_can_be_set_by_a_flag() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let suite = workspace.read(SUITE).replace(
@@ -156,7 +158,7 @@ fn template_names_the_secret_defaults_that_it_drops() {
 
 #[test]
 fn lock_update_accepts_changes_with_arguments_in_any_order() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let suite = workspace.read(SUITE);
@@ -203,7 +205,7 @@ fn lock_update_accepts_changes_with_arguments_in_any_order() {
 
 #[test]
 fn rows_are_locked_and_checked() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let lock = "config/custom/words.gage.lock";
@@ -211,8 +213,7 @@ fn rows_are_locked_and_checked() {
     assert!(workspace.read(lock).contains("rows: 40"));
     // A lock that was sealed anew with another number of rows.
     let forged = workspace.read(lock).replace("rows: 40", "rows: 41");
-    let sealed = sealed(&forged);
-    workspace.write(lock, &sealed);
+    workspace.write(lock, lock_with_digest(&forged));
     let differing = workspace.run(&["lock", SUITE, "--check"]).expect_code(3);
     let row = differing.stdout.lines().find(|line| line.contains("datasets.rows.rows"));
     assert!(row.is_some_and(|row| row.contains("41") && row.contains("40")), "{}", differing.stdout);
@@ -223,22 +224,20 @@ fn rows_are_locked_and_checked() {
     workspace.run(&["run", SUITE, "--locked", "--lock", "runs/r/gage.lock"]).expect_code(0);
 }
 
-/// A lock with the digest of what it says now.
-fn sealed(lock: &str) -> String {
-    use sha2::Digest as _;
+/// A lock with the digest of its content.
+fn lock_with_digest(lock: &str) -> String {
     let (body, _) = lock.rsplit_once("digest: ").expect("a digest");
     let mut value: serde_json::Value = serde_yaml::from_str(body).expect("YAML");
     for key in ["format", "format_version", "must-understand"] {
         value.as_object_mut().expect("a mapping").remove(key);
     }
-    let digest = sha2::Sha256::digest(crate::verifying::canonical(&value));
-    let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{body}digest: \"sha256:{digits}\"\n")
+    let digest = digest_of(canonical(&value).as_bytes());
+    format!("{body}digest: \"{digest}\"\n")
 }
 
 #[test]
 fn lock_names_a_field_alike_if_its_component_is_unusable() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let suite = workspace.read(SUITE);
@@ -261,7 +260,7 @@ fn lock_names_a_field_alike_if_its_component_is_unusable() {
 /// `--resume` and `--locked` accept the same changes.
 #[test]
 fn resume_accepts_every_change_that_a_lock_accepts() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     workspace.run(&["lock", SUITE]).expect_code(0);

@@ -1,6 +1,6 @@
 //! What a run tells while it goes on, and to whom.
 
-use crate::server::{Server, completion, number_of};
+use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -17,8 +17,8 @@ use std::time::Duration;
 use wiremock::ResponseTemplate;
 
 /// A workspace with a suite of so many samples; the server fails the third for good.
-fn prepared(count: usize) -> (Workspace, Server) {
-    let server = Server::start(|request| match number_of(request) {
+fn workspace_with_failure(count: usize) -> (Workspace, Server) {
+    let server = Server::start(|request| match question_number(request) {
         2 => ResponseTemplate::new(400).set_body_string("no"),
         number => completion(&format!("answer {number}")),
     });
@@ -32,17 +32,20 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+fn events_of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["kind"] == kind).collect()
 }
 
 #[test]
 fn failures_are_always_events_and_stages_only_if_enabled() {
-    let (workspace, _server) = prepared(10);
+    let (workspace, _server) = workspace_with_failure(10);
     workspace.run(&["run", "suite.yaml", "--run-id", "usual"]).expect_code(4);
     let usual = lines(&workspace.read("runs/usual/events.jsonl"));
-    assert_eq!(of_kind(&usual, "sample_not_scored").len(), 1);
-    assert!(of_kind(&usual, "sample_scored").is_empty() && of_kind(&usual, "inference_finished").is_empty());
+    assert_eq!(events_of_kind(&usual, "sample_not_scored").len(), 1);
+    assert!(
+        events_of_kind(&usual, "sample_scored").is_empty()
+            && events_of_kind(&usual, "inference_finished").is_empty()
+    );
 
     let arguments =
         ["run", "suite.yaml", "--observability", "--event-sampling", "inference=0", "--run-id", "all"];
@@ -52,9 +55,9 @@ fn failures_are_always_events_and_stages_only_if_enabled() {
     assert_eq!(ids, (0..all.len() as u64).collect::<Vec<_>>());
     assert_eq!(all.first().map(|event| &event["kind"]), Some(&json!("run_started")));
     assert_eq!(all.last().map(|event| &event["kind"]), Some(&json!("run_finished")));
-    assert_eq!(of_kind(&all, "sample_scored").len(), 9);
-    assert!(of_kind(&all, "inference_finished").is_empty());
-    let failed = of_kind(&all, "sample_not_scored")[0];
+    assert_eq!(events_of_kind(&all, "sample_scored").len(), 9);
+    assert!(events_of_kind(&all, "inference_finished").is_empty());
+    let failed = events_of_kind(&all, "sample_not_scored")[0];
     assert_eq!((&failed["sample_id"], &failed["level"]), (&json!("q2"), &json!("warn")));
     assert_eq!(failed["payload"]["outcome"], "backend_error");
 
@@ -70,10 +73,10 @@ fn failures_are_always_events_and_stages_only_if_enabled() {
 
 #[test]
 fn server_receives_the_events_of_the_file() {
-    let (workspace, server) = prepared(30);
+    let (workspace, server) = workspace_with_failure(30);
     let posted: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&posted);
-    server.also_at("/events", move |request| {
+    server.respond_at("/events", move |request| {
         let body: Value = serde_json::from_slice(&request.body).expect("JSON");
         assert_eq!(body["run_id"], "r");
         seen.lock().expect("a lock").extend(body["events"].as_array().expect("events").clone());
@@ -91,7 +94,7 @@ fn server_receives_the_events_of_the_file() {
 
 #[test]
 fn invalid_addresses_are_refused_before_anything_is_written() {
-    let (workspace, _server) = prepared(3);
+    let (workspace, _server) = workspace_with_failure(3);
     let cases = [
         ["--report-http-url", "ftp://user:hunter2@host/"],
         ["--otlp-endpoint", "collector"],
@@ -115,13 +118,13 @@ fn counters_can_be_read_during_the_run() {
     let seen = Arc::clone(&read);
     // The answer to the second question waits until the counters were read.
     let server = Server::start(move |request| {
-        if number_of(request) == 1 {
+        if question_number(request) == 1 {
             let address = addresses.lock().expect("a lock").recv_timeout(Duration::from_secs(120));
             let mut stream = TcpStream::connect(address.expect("an address")).expect("a connection");
             stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").expect("sent");
             stream.read_to_string(&mut seen.lock().expect("a lock")).expect("an answer");
         }
-        completion(&format!("answer {}", number_of(request)))
+        completion(&format!("answer {}", question_number(request)))
     });
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
@@ -148,13 +151,13 @@ fn counters_can_be_read_during_the_run() {
 
 /// What a collector of OpenTelemetry got.
 #[derive(Default)]
-struct Collected {
+struct ReceivedTelemetry {
     spans: Vec<Span>,
     metrics: Vec<Metric>,
     bytes: Vec<u8>,
 }
 
-impl Collected {
+impl ReceivedTelemetry {
     fn spans(&self, name: &str) -> Vec<&Span> {
         self.spans.iter().filter(|span| span.name == name).collect()
     }
@@ -165,7 +168,7 @@ impl Collected {
         let Some(metric::Data::Sum(sum)) = last.and_then(|metric| metric.data.as_ref()) else {
             panic!("{name} is no counter among {:?}", self.metrics);
         };
-        let counts = sum.data_points.iter().filter(|point| text_of(&point.attributes, key) == wanted);
+        let counts = sum.data_points.iter().filter(|point| attribute_text(&point.attributes, key) == wanted);
         let value = |point: &NumberDataPoint| match point.value {
             Some(number_data_point::Value::AsInt(number)) => number,
             other => panic!("{other:?}"),
@@ -174,7 +177,7 @@ impl Collected {
     }
 }
 
-fn text_of(attributes: &[KeyValue], key: &str) -> String {
+fn attribute_text(attributes: &[KeyValue], key: &str) -> String {
     let found = attributes.iter().find(|attribute| attribute.key == key);
     match found.and_then(|attribute| attribute.value.as_ref()?.value.as_ref()) {
         Some(any_value::Value::StringValue(text)) => text.clone(),
@@ -184,10 +187,10 @@ fn text_of(attributes: &[KeyValue], key: &str) -> String {
 
 #[test]
 fn collector_receives_traces_and_metrics_of_a_run() {
-    let (workspace, server) = prepared(10);
-    let collected: Arc<Mutex<Collected>> = Arc::default();
+    let (workspace, server) = workspace_with_failure(10);
+    let collected: Arc<Mutex<ReceivedTelemetry>> = Arc::default();
     let (of_traces, of_metrics) = (Arc::clone(&collected), Arc::clone(&collected));
-    server.also_at("/v1/traces", move |request| {
+    server.respond_at("/v1/traces", move |request| {
         let body = ExportTraceServiceRequest::decode(request.body.as_slice()).expect("protobuf");
         let mut collected = of_traces.lock().expect("a lock");
         collected.bytes.extend_from_slice(&request.body);
@@ -195,7 +198,7 @@ fn collector_receives_traces_and_metrics_of_a_run() {
         collected.spans.extend(scopes.flat_map(|scope| scope.spans));
         ResponseTemplate::new(200)
     });
-    server.also_at("/v1/metrics", move |request| {
+    server.respond_at("/v1/metrics", move |request| {
         let body = ExportMetricsServiceRequest::decode(request.body.as_slice()).expect("protobuf");
         let mut collected = of_metrics.lock().expect("a lock");
         collected.bytes.extend_from_slice(&request.body);
@@ -217,7 +220,7 @@ fn collector_receives_traces_and_metrics_of_a_run() {
         .filter(|sample| sample.status.as_ref().is_some_and(|status| status.code == 2))
         .collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
-    assert_eq!(text_of(&failed[0].attributes, "error.type"), "rejected");
+    assert_eq!(attribute_text(&failed[0].attributes, "error.type"), "rejected");
     let outcomes =
         ["scored", "backend_error"].map(|outcome| collected.count("gage.samples", "gage.outcome", outcome));
     assert_eq!(outcomes, [9, 1]);
@@ -227,7 +230,7 @@ fn collector_receives_traces_and_metrics_of_a_run() {
 
 #[test]
 fn run_survives_a_collector_that_refuses() {
-    let (workspace, server) = prepared(10);
+    let (workspace, server) = workspace_with_failure(10);
     let endpoint = server.server.uri();
     let ended =
         workspace.run(&["run", "suite.yaml", "--run-id", "r", "--otlp-endpoint", &endpoint]).expect_code(4);
@@ -237,7 +240,7 @@ fn run_survives_a_collector_that_refuses() {
 
 #[test]
 fn json_progress_goes_to_stderr_only() {
-    let (workspace, _server) = prepared(10);
+    let (workspace, _server) = workspace_with_failure(10);
     let arguments = ["run", "suite.yaml", "--progress", "json", "--json", "--run-id", "r"];
     let ended = workspace.run(&arguments).expect_code(4);
     let _: Value = serde_json::from_str(&ended.stdout).expect("JSON and nothing else");
@@ -257,7 +260,7 @@ fn json_progress_goes_to_stderr_only() {
 
 #[test]
 fn logs_can_go_to_a_file() {
-    let (workspace, _server) = prepared(3);
+    let (workspace, _server) = workspace_with_failure(3);
     let mut command = workspace.program();
     command.args(["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"]);
     command.env("GAGE_EVAL_BUFFER_THRESHOLD", "10");
@@ -269,7 +272,7 @@ fn logs_can_go_to_a_file() {
 
 #[test]
 fn gage_eval_variables_apply_unless_gage_host_ones_are_set() {
-    let (workspace, _server) = prepared(2);
+    let (workspace, _server) = workspace_with_failure(2);
     let run = |variables: &[(&str, &str)], run_id: &str| {
         let mut command = workspace.program();
         command.args(["run", "suite.yaml", "--run-id", run_id]).envs(variables.iter().copied());
@@ -305,10 +308,10 @@ fn gage_eval_variables_apply_unless_gage_host_ones_are_set() {
 
 #[test]
 fn hanging_collectors_do_not_delay_the_end() {
-    let (workspace, server) = prepared(5);
+    let (workspace, server) = workspace_with_failure(5);
     let never = || ResponseTemplate::new(200).set_delay(Duration::from_secs(3_600));
     for path in ["/events", "/v1/traces", "/v1/metrics"] {
-        server.also_at(path, move |_| never());
+        server.respond_at(path, move |_| never());
     }
     let (address, events) = (server.server.uri(), format!("{}/events", server.server.uri()));
     // A post may take as long as it likes: without a bound of its own the end would never come.

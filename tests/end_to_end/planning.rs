@@ -1,15 +1,16 @@
 //! What is known of a run before it begins: what is wrong with its tasks and roles, and what it would take.
 
+use crate::scripted_backend::constant_backend;
+use crate::server::Server;
 use crate::support::{Workspace, suite};
-use crate::tasks::{answering, workspace};
+use crate::tasks::workspace;
 use serde_json::{Value, json};
 
 #[test]
 fn image_for_a_text_only_backend_is_found_before_any_request() {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
-    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'x'}}";
-    workspace.write("suite.yaml", suite(backend, "[exact_match]"));
+    let backend = constant_backend(&workspace, "x");
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
     let image = "{\"id\":\"i\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"https://example.com/a.png\"}}]}]}\n";
     let text = "{\"id\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"question\"}]}\n";
     workspace.write("rows.jsonl", image.to_owned() + text);
@@ -30,7 +31,7 @@ fn image_for_a_text_only_backend_is_found_before_any_request() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
 fn invalid_tasks_and_roles_are_refused_before_the_run() {
-    let server = answering();
+    let server = Server::answering();
     let backend = server.backend("");
     let one = "tasks: [{task_id: t, dataset_id: rows}]\n";
     let second = "  - {adapter_id: other, role_type: dut_model, backend_id: model}\nmetrics";
@@ -135,7 +136,7 @@ fn invalid_tasks_and_roles_are_refused_before_the_run() {
 }
 
 /// A suite with a judge and prices, at which nothing is asked.
-fn judged() -> String {
+fn priced_suite() -> String {
     let nobody = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
     suite(nobody, "[exact_match]")
         .replace("metrics:", "  - {adapter_id: strict, role_type: judge_model, backend_id: model}\nmetrics:")
@@ -147,7 +148,7 @@ fn judged() -> String {
 
 #[test]
 fn plan_estimates_a_run_and_sends_nothing() {
-    let workspace = workspace(1_000, &judged());
+    let workspace = workspace(1_000, &priced_suite());
     let shown = workspace.run(&["plan", "suite.yaml", "--latency", "1..2"]).expect_code(0);
     assert!(shown.stdout.lines().all(|line| line.chars().count() <= 80), "{}", shown.stdout);
     insta::assert_snapshot!("plan", shown.stdout);
@@ -208,7 +209,7 @@ fn plan_counts_tokens_with_the_available_tokenizer() {
 #[test]
 fn plan_says_which_data_is_not_downloaded_yet() {
     let hub = "  - {dataset_id: far, loader: hf_hub, params: {hub_id: somebody/data, endpoint: 'http://127.0.0.1:9'}}\nbackends:";
-    let text = judged().replace("backends:", hub) + "  - {task_id: far, dataset_id: far}\n";
+    let text = priced_suite().replace("backends:", hub) + "  - {task_id: far, dataset_id: far}\n";
     let workspace = workspace(1, &text);
     let shown = workspace.run(&["plan", "suite.yaml"]).expect_code(0);
     assert!(shown.stdout.contains("far: the data is not on this machine"), "{}", shown.stdout);

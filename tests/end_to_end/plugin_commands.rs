@@ -3,7 +3,7 @@
 use crate::support::{CommandOutput, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 
-fn cases(kind: &str) -> String {
+fn cases_file(kind: &str) -> String {
     repository().join(format!("sdk/templates/cases/{kind}.jsonl")).display().to_string()
 }
 
@@ -33,7 +33,8 @@ fn a_component_is_inspected_with_and_without_running_it() {
 fn plugin_test_runs_cases_and_shows_differences() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
-    let ended = workspace.run(&["plugin", "test", "recall.wasm", "--cases", &cases("metric")]).expect_code(0);
+    let ended =
+        workspace.run(&["plugin", "test", "recall.wasm", "--cases", &cases_file("metric")]).expect_code(0);
     assert_eq!(ended.stdout, "11 of 11 cases passed; pure: alone, batched and shuffled they give the same\n");
 
     workspace.write(
@@ -124,7 +125,7 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
 }
 
 /// The program with a cache of its own.
-fn with_cache(workspace: &Workspace) -> CommandOutput {
+fn inspect_with_cache(workspace: &Workspace) -> CommandOutput {
     let mut program = workspace.program();
     program
         .args(["plugin", "inspect", "recall.wasm", "--json"])
@@ -132,7 +133,7 @@ fn with_cache(workspace: &Workspace) -> CommandOutput {
     CommandOutput::of(program.output().expect("the program runs"))
 }
 
-fn compiled(workspace: &Workspace) -> Vec<std::path::PathBuf> {
+fn compiled_files(workspace: &Workspace) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(workspace.path("cache/components")).expect("a folder");
     entries.flatten().map(|entry| entry.path()).collect()
 }
@@ -142,26 +143,29 @@ fn the_compile_cache_survives_damage_and_races() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
     std::thread::scope(|scope| {
-        let started: Vec<_> = (0..4).map(|_| scope.spawn(|| with_cache(&workspace))).collect();
+        let started: Vec<_> = (0..4).map(|_| scope.spawn(|| inspect_with_cache(&workspace))).collect();
         for one in started {
             one.join().expect("no panic").expect_code(0);
         }
     });
-    let files = compiled(&workspace);
+    let files = compiled_files(&workspace);
     assert_eq!(files.len(), 1, "{files:?}");
     let sound = std::fs::read(&files[0]).expect("a file");
     for damage in [sound[..sound.len() / 2].to_vec(), Vec::new(), [b"x", sound.as_slice()].concat()] {
         std::fs::write(&files[0], damage).expect("written");
-        let ended = with_cache(&workspace).expect_code(0);
+        let ended = inspect_with_cache(&workspace).expect_code(0);
         assert!(ended.stderr.contains("it is made anew"), "{}", ended.stderr);
-        assert_eq!(std::fs::read(&compiled(&workspace)[0]).expect("a file"), sound);
+        assert_eq!(std::fs::read(&compiled_files(&workspace)[0]).expect("a file"), sound);
     }
     let mut flipped = sound.clone();
     flipped[sound.len() / 2] ^= 1;
     std::fs::write(&files[0], flipped).expect("written");
-    with_cache(&workspace).expect_code(0);
-    assert_eq!(std::fs::read(&compiled(&workspace)[0]).expect("a file"), sound);
-    assert!(with_cache(&workspace).expect_code(0).stderr.is_empty(), "nothing to say about a sound entry");
+    inspect_with_cache(&workspace).expect_code(0);
+    assert_eq!(std::fs::read(&compiled_files(&workspace)[0]).expect("a file"), sound);
+    assert!(
+        inspect_with_cache(&workspace).expect_code(0).stderr.is_empty(),
+        "nothing to say about a sound entry"
+    );
 }
 
 #[cfg(unix)]
@@ -170,15 +174,15 @@ fn compiled_code_that_others_can_write_is_not_loaded() {
     use std::os::unix::fs::PermissionsExt as _;
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
-    with_cache(&workspace).expect_code(0);
+    inspect_with_cache(&workspace).expect_code(0);
     let mode = |path: &std::path::Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
-    let (folder, file) = (workspace.path("cache/components"), compiled(&workspace).remove(0));
+    let (folder, file) = (workspace.path("cache/components"), compiled_files(&workspace).remove(0));
     assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).expect("set");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("set");
-    let ended = with_cache(&workspace).expect_code(0);
+    let ended = inspect_with_cache(&workspace).expect_code(0);
     assert!(ended.stderr.contains("others can write to it"), "{}", ended.stderr);
-    assert_eq!((mode(&folder), mode(&compiled(&workspace)[0])), (0o700, 0o600));
+    assert_eq!((mode(&folder), mode(&compiled_files(&workspace)[0])), (0o700, 0o600));
 }
 
 #[test]

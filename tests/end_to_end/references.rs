@@ -1,12 +1,12 @@
 //! Several right answers, and where rows, Samples and suites have them.
 
+use crate::scripted_backend::scripted_backend;
 use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
 /// A workspace whose model gives each row's `say` as its answer.
 fn workspace(rows: &[Value], metrics: &str, further: &str) -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let answers: Value = rows
         .iter()
         .enumerate()
@@ -20,9 +20,7 @@ fn workspace(rows: &[Value], metrics: &str, further: &str) -> Workspace {
         row.to_string() + "\n"
     });
     workspace.write("rows.jsonl", written.collect::<String>());
-    let backend = format!(
-        "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{answers: {answers}}}}}"
-    );
+    let backend = scripted_backend(&workspace, &json!({"answers": answers}));
     workspace.write("suite.yaml", suite(&backend, metrics) + further);
     workspace
 }

@@ -1,37 +1,34 @@
 //! Run folders that somebody else has been at: edited, without a manifest, with lines of others in the journal; and those of runs
 //! without any sample.
 
+use crate::scripted_backend::constant_backend;
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::Value;
 use std::fs;
-use std::process::Stdio;
 
 const SUITE: &str = "suite.yaml";
 
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(40));
-    let backend =
-        "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: answer 7}}";
-    let named = suite(backend, "[exact_match]")
+    let backend = constant_backend(&workspace, "answer 7");
+    let named = suite(&backend, "[exact_match]")
         .replace("kind: PipelineConfig\n", "kind: PipelineConfig\nmetadata: {name: words}\n");
     workspace.write(SUITE, named);
     workspace
 }
 
-fn begin(workspace: &Workspace, run_id: &str) {
+fn run(workspace: &Workspace, run_id: &str) {
     workspace.run(&["run", SUITE, "--run-id", run_id, "--quiet"]).expect_code(0);
 }
 
-/// A run that was killed when some of its samples were recorded.
-fn killed(workspace: &Workspace, run_id: &str) {
+/// Starts a run and kills it once some of its samples are recorded.
+fn run_and_kill(workspace: &Workspace, run_id: &str) {
     let journal = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
     for _ in 0..50 {
         let _ = fs::remove_dir_all(workspace.path(&format!("runs/{run_id}")));
-        let mut command = workspace.program();
-        command.args(["run", SUITE, "--run-id", run_id, "--quiet", "--concurrency", "1"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let arguments = ["run", SUITE, "--run-id", run_id, "--quiet", "--concurrency", "1"];
+        let mut child = workspace.start_silent(&arguments);
         loop {
             if fs::metadata(&journal).is_ok_and(|data| data.len() > 2_000) {
                 child.kill().expect("killed");
@@ -52,8 +49,8 @@ fn killed(workspace: &Workspace, run_id: &str) {
 #[test]
 fn foreign_lines_after_a_journal_are_reported_and_kept() {
     let workspace = workspace();
-    begin(&workspace, "whole");
-    killed(&workspace, "r");
+    run(&workspace, "whole");
+    run_and_kill(&workspace, "r");
     let path = workspace.path("runs/r/journal/000001.jsonl");
     let mut journal = fs::read(&path).expect("a journal");
     // What was torn goes as ever, and is not worth a word.
@@ -75,7 +72,7 @@ fn foreign_lines_after_a_journal_are_reported_and_kept() {
     assert!(again.stderr.is_empty(), "{}", again.stderr);
 
     // Records of another run are no torn end: they were written to their end.
-    killed(&workspace, "s");
+    run_and_kill(&workspace, "s");
     let path = workspace.path("runs/s/journal/000001.jsonl");
     let mut journal = fs::read(&path).expect("a journal");
     journal.truncate(journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
@@ -90,7 +87,7 @@ fn foreign_lines_after_a_journal_are_reported_and_kept() {
 #[test]
 fn run_with_a_torn_journal_resumes_without_a_warning() {
     let workspace = workspace();
-    killed(&workspace, "r");
+    run_and_kill(&workspace, "r");
     let path = workspace.path("runs/r/journal/000001.jsonl");
     let mut journal = fs::read(&path).expect("a journal");
     journal.extend_from_slice(b"01234567 {\"line\":");
@@ -104,8 +101,8 @@ fn run_with_a_torn_journal_resumes_without_a_warning() {
 #[test]
 fn resume_accepts_another_description_but_not_another_name() {
     let workspace = workspace();
-    begin(&workspace, "whole");
-    killed(&workspace, "r");
+    run(&workspace, "whole");
+    run_and_kill(&workspace, "r");
     let suite = workspace.read(SUITE);
     workspace.write(SUITE, suite.replace("name: words", "name: words, description: of today"));
     let resumed = workspace.run(&["run", SUITE, "--resume"]).expect_code(0);
@@ -145,7 +142,7 @@ fn run_without_samples_is_verified_and_cannot_be_rescored() {
 #[test]
 fn run_id_may_equal_a_value_of_a_flag() {
     let workspace = workspace();
-    begin(&workspace, "n");
+    run(&workspace, "n");
     workspace.run(&["run", SUITE, "--resume", "n", "--quiet"]).expect_code(0);
     assert_eq!(
         fs::read_dir(workspace.path("runs"))
@@ -160,8 +157,8 @@ fn run_id_may_equal_a_value_of_a_flag() {
 #[test]
 fn every_command_reports_a_missing_manifest_alike() {
     let workspace = workspace();
-    begin(&workspace, "good");
-    begin(&workspace, "lost");
+    run(&workspace, "good");
+    run(&workspace, "lost");
     fs::remove_file(workspace.path("runs/lost/manifest.json")).expect("removed");
     workspace.write("runs/foreign/notes.txt", "");
     fs::create_dir(workspace.path("runs/empty")).expect("a folder");
@@ -197,18 +194,18 @@ fn every_command_reports_a_missing_manifest_alike() {
     assert!(said.contains("name another") && !said.contains("start it without"), "{said}");
     let said = of("foreign", "run suite.yaml --run-id RUN");
     assert!(said.contains("files that are of no run") && !said.contains("--resume"), "{said}");
-    for run in ["nothing", "empty"] {
-        let said = of(run, "run suite.yaml --resume RUN");
+    for run_id in ["nothing", "empty"] {
+        let said = of(run_id, "run suite.yaml --resume RUN");
         assert!(said.contains("start it without --resume"), "{said}");
-        begin(&workspace, run);
+        run(&workspace, run_id);
     }
 }
 
 #[test]
 fn edited_run_is_reported_wherever_its_figures_are_shown() {
     let workspace = workspace();
-    for run in ["one", "two"] {
-        begin(&workspace, run);
+    for run_id in ["one", "two"] {
+        run(&workspace, run_id);
     }
     // One that is edited later.
     workspace.run(&["runs", "baseline", "two"]).expect_code(0);

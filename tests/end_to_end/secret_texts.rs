@@ -1,11 +1,11 @@
 //! Secrets that a suite puts where samples are made of: into prompts, into what preprocessors take, into the path of a dataset,
 //! into what metrics are told. None of them stands in a run folder, and nothing comes out differently for that.
 
-use crate::server::{Server, completion, number_of};
+use crate::files::texts_below;
+use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace};
 use crate::words_suite::write_suite;
 use std::fs;
-use std::path::Path;
 
 const SUITE: &str = "config/custom/words.yaml";
 
@@ -55,33 +55,20 @@ fn workspace(server: &Server, ending: &str) -> Workspace {
 
 fn run(workspace: &Workspace, ending: &str, arguments: &[&str]) -> CommandOutput {
     let variables = SECRETS.map(|(name, _, value)| (format!("{name}{ending}"), value));
-    CommandOutput::of(workspace.program().args(arguments).envs(variables).output().expect("the program runs"))
-}
-
-fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => texts_below(&path, found),
-            false => {
-                let text = String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned();
-                found.push((path.display().to_string(), text));
-            }
-        }
-    }
+    workspace.run_with_env(variables, arguments)
 }
 
 /// Answers that say what was asked.
-fn repeating() -> Server {
-    Server::start(|request| match number_of(request) % 5 {
+fn echo_server() -> Server {
+    Server::start(|request| match question_number(request) % 5 {
         0 => completion(&String::from_utf8_lossy(&request.body)),
-        _ => completion(&format!("answer {}", number_of(request))),
+        _ => completion(&format!("answer {}", question_number(request))),
     })
 }
 
 #[test]
 fn secrets_that_samples_are_made_of_are_in_no_run_folder() {
-    let server = repeating();
+    let server = echo_server();
     let workspace = workspace(&server, "_TOKEN");
     let with = |arguments: &[&str]| run(&workspace, "_TOKEN", arguments);
     with(&["lock", SUITE]).expect_code(0);
@@ -91,8 +78,7 @@ fn secrets_that_samples_are_made_of_are_in_no_run_folder() {
     }
     with(&["report", "r"]).expect_code(0);
     with(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
-    let mut texts = Vec::new();
-    texts_below(&workspace.path("runs"), &mut texts);
+    let texts = texts_below(&workspace.path("runs"));
     assert!(texts.iter().any(|(path, _)| path.ends_with("samples.jsonl")));
     for (_, place, value) in SECRETS {
         for (path, text) in &texts {
@@ -115,7 +101,7 @@ fn secrets_that_samples_are_made_of_are_in_no_run_folder() {
 
 #[test]
 fn redaction_changes_neither_figures_nor_resume() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let server = Server::answering();
     let (secret, open) = (workspace(&server, "_TOKEN"), workspace(&server, "_WORD"));
     run(&secret, "_TOKEN", &["run", SUITE, "--run-id", "r"]).expect_code(0);
     run(&open, "_WORD", &["run", SUITE, "--run-id", "r"]).expect_code(0);
@@ -138,7 +124,7 @@ fn redaction_changes_neither_figures_nor_resume() {
 /// Such a value is sent, and stands beside the figures as what was sent.
 #[test]
 fn sampling_params_from_a_secret_are_recorded_by_variable() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let server = Server::answering();
     for (from, to) in [
         ("  steps:", "  sampling_params: {stop: ['${END_KEY}']}\n  steps:"),
         ("model: m", "model: m, default_params: {stop: ['${END_KEY}']}"),
@@ -151,8 +137,7 @@ fn sampling_params_from_a_secret_are_recorded_by_variable() {
         let mut program = workspace.program();
         let ran = program.args(["run", SUITE, "--run-id", "r"]).env("END_KEY", "end-of-me-1");
         CommandOutput::of(ran.output().expect("the program runs")).expect_code(0);
-        let mut texts = Vec::new();
-        texts_below(&workspace.path("runs"), &mut texts);
+        let texts = texts_below(&workspace.path("runs"));
         assert!(texts.iter().all(|(_, text)| !text.contains("end-of-me-1")));
         let stop = &workspace.json("r", "summary.json")["tasks"][0]["sampling_params"]["stop"];
         assert_eq!(stop, &serde_json::json!(["${END_KEY}"]));
@@ -163,7 +148,7 @@ fn sampling_params_from_a_secret_are_recorded_by_variable() {
 
 #[test]
 fn name_or_path_from_a_secret_is_refused() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let server = Server::answering();
     for (from, to, place) in [
         ("metadata: {name: words}", "metadata: {name: '${NAME_KEY}'}", "metadata.name"),
         ("metadata: {name: words}", "metadata: {name: 'a ${NAME_KEY:-b}'}", "metadata.name"),

@@ -1,17 +1,16 @@
 //! Secrets of every odd form: none is written or shown, in whichever spelling a server repeats it; and what is played back needs
 //! none.
 
-use crate::server::{Server, completion, number_of};
+use crate::files::texts_below;
+use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace};
 use crate::words_suite::{RUN_CONFIG, write_suite};
 use base64::Engine as _;
 use serde_json::json;
-use std::fs;
-use std::path::Path;
 use wiremock::ResponseTemplate;
 
 /// A text as JSON that is ASCII alone.
-fn in_ascii(text: &str) -> String {
+fn ascii_json(text: &str) -> String {
     let escaped = |unit: u16| match u8::try_from(unit).map(char::from) {
         Ok(one) if one.is_ascii_alphanumeric() || " :{}[],_.-".contains(one) => one.to_string(),
         _ => format!("\\u{unit:04x}"),
@@ -19,7 +18,7 @@ fn in_ascii(text: &str) -> String {
     text.encode_utf16().map(escaped).collect()
 }
 
-fn in_address(text: &str) -> String {
+fn percent_encoded(text: &str) -> String {
     let escaped = |byte: u8| match char::from(byte) {
         one if one.is_ascii_alphanumeric() || "-_.~".contains(one) => one.to_string(),
         _ => format!("%{byte:02X}"),
@@ -33,14 +32,14 @@ fn spellings(secret: &str) -> Vec<String> {
     vec![
         secret.to_owned(),
         in_json.trim_matches('"').to_owned(),
-        in_ascii(secret),
-        in_address(secret),
+        ascii_json(secret),
+        percent_encoded(secret),
         base64::engine::general_purpose::STANDARD.encode(secret).trim_end_matches('=').to_owned(),
     ]
 }
 
 /// A server that repeats a secret in one way after the other, in answers, streams, refusals and numbers.
-fn repeating(secret: &str) -> Server {
+fn secret_echo_server(secret: &str) -> Server {
     let secret = secret.to_owned();
     Server::start(move |request| {
         let body = String::from_utf8_lossy(&request.body).into_owned();
@@ -50,13 +49,13 @@ fn repeating(secret: &str) -> Server {
                 "{{\"choices\": [{{\"index\": 0, \"finish_reason\": \"stop\", \"message\": {{\"role\": \"assistant\", \"content\": \"{content}\"}}}}]}}"
             )
         };
-        match number_of(request) % 7 {
+        match question_number(request) % 7 {
             0 => completion(&format!("{secret} was sent in {body}")),
-            1 => raw(answered(&in_ascii(&secret))),
-            2 => raw(answered(&in_address(&secret))),
+            1 => raw(answered(&ascii_json(&secret))),
+            2 => raw(answered(&percent_encoded(&secret))),
             3 => ResponseTemplate::new(400)
                 .set_body_json(json!({"error": {"message": format!("{}{secret}", "x ".repeat(85))}})),
-            4 => ResponseTemplate::new(400).set_body_string(format!("no: {}", in_ascii(&secret))),
+            4 => ResponseTemplate::new(400).set_body_string(format!("no: {}", ascii_json(&secret))),
             5 => {
                 let encoded = base64::engine::general_purpose::STANDARD.encode(format!("me:{secret}"));
                 completion(&format!("Basic {encoded}"))
@@ -67,20 +66,6 @@ fn repeating(secret: &str) -> Server {
             }
         }
     })
-}
-
-/// Every file below a folder, unpacked where it is packed, but for those that the test wrote.
-fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            texts_below(&path, found);
-        } else if !path.ends_with("custom/words.yaml") && !path.ends_with("custom/bad.yaml") {
-            let bytes = fs::read(&path).expect("a file");
-            let bytes = zstd::decode_all(bytes.as_slice()).unwrap_or(bytes);
-            found.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
-        }
-    }
 }
 
 struct Case {
@@ -173,8 +158,8 @@ const CASES: [Case; 13] = [
     },
 ];
 
-/// Runs everything that writes or says something, and gives all of it.
-fn everything(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(String, String)> {
+/// Runs every command that writes or prints something. Returns the outputs and all files but the suites of the test.
+fn run_every_command(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(String, String)> {
     let mut said = Vec::new();
     for command in [
         "validate config/custom/words.yaml",
@@ -200,14 +185,17 @@ fn everything(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(Str
     for made in ["runs/r/samples.jsonl", "runs/locked/samples.jsonl", "tape.zst", RUN_CONFIG, "log.txt"] {
         assert!(workspace.path(made).exists(), "no {made}: {said:?}");
     }
-    texts_below(&workspace.path("."), &mut said);
+    let is_output = |(path, _): &(String, String)| {
+        !path.ends_with("custom/words.yaml") && !path.ends_with("custom/bad.yaml")
+    };
+    said.extend(texts_below(&workspace.path("")).into_iter().filter(is_output));
     said
 }
 
 #[test]
 fn no_spelling_of_a_secret_is_written_or_shown() {
     for Case { name, keys, variable, secret } in CASES {
-        let server = repeating(secret);
+        let server = secret_echo_server(secret);
         let workspace = Workspace::new();
         let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
         write_suite(&workspace, &format!("type: openai_http\n    {config}"), "");
@@ -215,7 +203,7 @@ fn no_spelling_of_a_secret_is_written_or_shown() {
         let suite = workspace.read("config/custom/words.yaml");
         let bad = config.replace("model: m", "model: m, max_retries: many");
         workspace.write("config/custom/bad.yaml", suite.replace(&config, &bad));
-        let said = everything(&workspace, variable);
+        let said = run_every_command(&workspace, variable);
         assert!(said[1].1.contains("max_retries"), "{}", said[1].1);
         for spelling in spellings(secret) {
             for (place, text) in &said {
@@ -249,7 +237,7 @@ fn lines_of_a_secret_block_are_hidden_in_errors() {
 #[test]
 fn recorded_run_is_replayed_without_any_key() {
     let server = Server::start(|request| {
-        completion(&format!("answer {}, for {}", number_of(request), "sk-of-the-body-1"))
+        completion(&format!("answer {}, for {}", question_number(request), "sk-of-the-body-1"))
     });
     let workspace = Workspace::new();
     let keys = "api_key: '${THE_KEY}', headers: {X-Kind: '${K_TOKEN}', X-Auth: 'Bearer ${H_TOKEN}'}, \

@@ -10,11 +10,11 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// A reply of the chat completions API.
 pub(crate) fn completion(answer: &str) -> ResponseTemplate {
-    completion_that_ended(answer, "stop")
+    completion_with_reason(answer, "stop")
 }
 
-/// The same with the reason for which it ended.
-pub(crate) fn completion_that_ended(answer: &str, reason: &str) -> ResponseTemplate {
+/// A [`completion`] with a finish reason.
+pub(crate) fn completion_with_reason(answer: &str, reason: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
         "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": answer}}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2},
@@ -22,22 +22,22 @@ pub(crate) fn completion_that_ended(answer: &str, reason: &str) -> ResponseTempl
 }
 
 /// The number at the end of the question of a request: `question 17`.
-pub(crate) fn number_of(request: &Request) -> usize {
+pub(crate) fn question_number(request: &Request) -> usize {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let question = body["messages"][0]["content"].as_str().unwrap_or_default().to_owned();
     question.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
 }
 
-/// A function that answers.
-struct With<F>(F);
+/// Responds with a function.
+struct FnResponder<F>(F);
 
-impl<F: Fn(&Request) -> ResponseTemplate + Send + Sync> Respond for With<F> {
+impl<F: Fn(&Request) -> ResponseTemplate + Send + Sync> Respond for FnResponder<F> {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         (self.0)(request)
     }
 }
 
-/// A server that answers with a function, on a runtime of its own.
+/// A server that responds with a function, on a runtime of its own.
 pub(crate) struct Server {
     /// Runs the server for as long as it lives.
     runtime: tokio::runtime::Runtime,
@@ -49,37 +49,43 @@ impl Server {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let server = runtime.block_on(async {
             let server = MockServer::start().await;
-            let mock =
-                Mock::given(method("POST")).and(path("/v1/chat/completions")).respond_with(With(respond));
+            let mock = Mock::given(method("POST"))
+                .and(path("/v1/chat/completions"))
+                .respond_with(FnResponder(respond));
             mock.mount(&server).await;
             server
         });
         Server { runtime, server }
     }
 
-    /// How many requests came.
+    /// A server that answers `answer 7` to `question 7`.
+    pub(crate) fn answering() -> Server {
+        Server::start(|request| completion(&format!("answer {}", question_number(request))))
+    }
+
+    /// The number of requests received.
     pub(crate) fn requests(&self) -> usize {
         let received = self.runtime.block_on(self.server.received_requests());
         received.map_or(0, |requests| requests.len())
     }
 
-    /// The bodies of the requests that came, at whatever path.
+    /// The bodies of all requests received, at any path.
     pub(crate) fn bodies(&self) -> Vec<Value> {
         let received = self.runtime.block_on(self.server.received_requests()).unwrap_or_default();
         received.iter().map(|request| serde_json::from_slice(&request.body).expect("JSON")).collect()
     }
 
-    /// Answers requests at a further path.
-    pub(crate) fn also_at(
+    /// Responds to requests at another path as well.
+    pub(crate) fn respond_at(
         &self,
         at: &str,
         respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
     ) {
-        let mock = Mock::given(method("POST")).and(path(at)).respond_with(With(respond));
+        let mock = Mock::given(method("POST")).and(path(at)).respond_with(FnResponder(respond));
         self.runtime.block_on(mock.mount(&self.server));
     }
 
-    /// The backend of a suite that asks this server, with further keys.
+    /// The backend of a suite that sends requests to this server, with further keys.
     pub(crate) fn backend(&self, further: &str) -> String {
         format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{further}}}", self.server.uri())
     }
@@ -91,7 +97,7 @@ fn two_thousand_samples_run_with_sixty_four_in_flight() {
     let seen = Arc::clone(&inflight);
     let server = Server::start(move |request| {
         seen.fetch_add(1, Ordering::SeqCst);
-        completion(&format!("answer {}", number_of(request)))
+        completion(&format!("answer {}", question_number(request)))
     });
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(2_000));
@@ -117,7 +123,7 @@ fn request_that_waits_for_a_retry_delays_no_other() {
     let asked: Arc<Mutex<Vec<usize>>> = Arc::default();
     let seen = Arc::clone(&asked);
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = number == 0 && !seen.contains(&0);
         seen.push(number);
@@ -180,7 +186,7 @@ fn request_holds_the_settings_of_the_suite() {
 fn failures_are_retried_then_counted_but_never_scored() {
     let tries: Arc<Mutex<std::collections::HashMap<usize, usize>>> = Arc::default();
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         let mut tries = tries.lock().unwrap_or_else(PoisonError::into_inner);
         let attempt = tries.entry(number).or_insert(0);
         *attempt += 1;
@@ -234,7 +240,7 @@ fn failures_are_retried_then_counted_but_never_scored() {
 fn unreachable_server_gives_an_incomplete_run() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
-    // A port that was free a moment ago, and to which nobody listens.
+    // A port that was free a moment ago, and at which nothing listens.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|socket| socket.local_addr())
         .expect("a port")
@@ -261,7 +267,7 @@ fn replies_of_a_server_are_not_trusted() {
                 "usage": {"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX},
             })
         };
-        match number_of(request) {
+        match question_number(request) {
             0 => ResponseTemplate::new(400)
                 .set_body_json(json!({"error": {"message": format!("bad key {key}")}})),
             1 => ResponseTemplate::new(200).set_body_json(reply(&format!("your key is {key}"))),
@@ -300,7 +306,7 @@ fn replies_of_a_server_are_not_trusted() {
 #[cfg(target_os = "linux")]
 #[test]
 fn unwritable_log_loses_no_sample() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let server = Server::answering();
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(200));
     let metrics = "[{exact_match: {label_field: sample.nothing, on_missing_field: warn}}]";

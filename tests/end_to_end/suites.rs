@@ -1,39 +1,26 @@
 //! Suites that are frozen: distill, init, lock, run --locked, verify; and what is refused.
 
+use crate::files::texts_below;
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace, repository, rows};
-use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 use serde_json::Value;
-use std::path::Path;
 
 const SECRET: &str = "sk-live-0123456789abcdef";
 
 /// The backend of a server, with the key as the test has it.
-fn with_key(server: &Server, key: &str) -> String {
+fn backend_with_key(server: &Server, key: &str) -> String {
     format!(
         "type: openai_http\n    config: {{base_url: '{}/v1', model: m, api_key: {key}}}",
         server.server.uri()
     )
 }
 
-/// All files below a folder, as one text.
-fn all_text(folder: &Path) -> String {
-    let mut text = String::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => text.push_str(&all_text(&path)),
-            false => text.push_str(&String::from_utf8_lossy(&std::fs::read(&path).expect("a file"))),
-        }
-    }
-    text
-}
-
 #[test]
 fn suite_is_frozen_run_and_verified_by_one_command_each() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
-    write_suite(&workspace, &with_key(&server, "'${THE_KEY}'"), "");
+    write_suite(&workspace, &backend_with_key(&server, "'${THE_KEY}'"), "");
     let run = |arguments: &[&str]| {
         let output =
             workspace.program().env("THE_KEY", SECRET).args(arguments).output().expect("the program runs");
@@ -59,13 +46,16 @@ fn suite_is_frozen_run_and_verified_by_one_command_each() {
     // The lock of a run is that of its suite, but for the rows, which only `lock` counts.
     assert_eq!(workspace.read("runs/one/gage.lock"), workspace.read(LOCK));
     assert!(workspace.read(LOCK).contains("rows: 40"), "{}", workspace.read(LOCK));
-    assert!(!all_text(&workspace.path("runs")).contains(SECRET));
-    assert!(!all_text(&workspace.path("config")).contains(SECRET));
+    for (file, text) in
+        [texts_below(&workspace.path("runs")), texts_below(&workspace.path("config"))].concat()
+    {
+        assert!(!text.contains(SECRET), "{file}");
+    }
 }
 
 #[test]
 fn no_secret_is_written_wherever_it_comes_from() {
-    let server = served();
+    let server = Server::answering();
     for (case, key, variable) in [
         ("a literal", SECRET.to_owned(), None),
         ("a default", format!("'${{THE_KEY:-{SECRET}}}'"), None),
@@ -86,7 +76,7 @@ fn no_secret_is_written_wherever_it_comes_from() {
         ("a part", "'sk-live-${REST}'".to_owned(), Some(("REST", "0123456789abcdef"))),
     ] {
         let workspace = Workspace::new();
-        write_suite(&workspace, &with_key(&server, &key), "");
+        write_suite(&workspace, &backend_with_key(&server, &key), "");
         let run = |arguments: &[&str]| {
             let mut program = workspace.program();
             program.args(arguments);
@@ -106,7 +96,9 @@ fn no_secret_is_written_wherever_it_comes_from() {
         run(&["lock", RUN_CONFIG]);
         run(&["run", RUN_CONFIG, "--locked", "--run-id", "locked"]);
         for folder in ["runs", "config/builtin_templates", "config/run_configs"] {
-            assert!(!all_text(&workspace.path(folder)).contains("0123456789abcdef"), "{case}: {folder}");
+            for (file, text) in texts_below(&workspace.path(folder)) {
+                assert!(!text.contains("0123456789abcdef"), "{case}: {file}");
+            }
         }
         assert!(!workspace.read("config/custom/words_from_v1_1.yaml").contains("0123456789abcdef"), "{case}");
     }
@@ -114,7 +106,7 @@ fn no_secret_is_written_wherever_it_comes_from() {
 
 #[test]
 fn lock_shows_checks_and_accepts_differences() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     freeze(&workspace);
@@ -171,7 +163,7 @@ fn lock_shows_checks_and_accepts_differences() {
 /// What a RunConfig sets under `global` reaches every placeholder, also those that `init` copied into it.
 #[test]
 fn run_config_values_fill_every_placeholder() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let text = workspace.read("config/custom/words.yaml");
@@ -196,7 +188,7 @@ fn run_config_values_fill_every_placeholder() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn invalid_run_configs_are_refused_with_the_position() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let text = workspace.read("config/custom/words.yaml");
@@ -321,7 +313,7 @@ fn several_tasks_are_frozen_together_only_on_request() {
 
 #[test]
 fn label_files_are_pinned_by_a_suite_and_by_its_lock() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let labels = |last: &str| (0..39).map(|number| format!("{number}\n")).collect::<String>() + last;
@@ -381,7 +373,7 @@ fn changed_image_is_refused_by_lock_and_resume() {
 
 #[test]
 fn the_documentation_names_every_part_of_a_lock_and_no_other() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     workspace.run(&["lock", "config/custom/words.yaml"]).expect_code(0);

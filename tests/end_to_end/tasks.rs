@@ -1,25 +1,20 @@
 //! Several tasks in one run, budgets, failure policies, and what ends a run early, against real servers on
 //! loopback.
 
-use crate::crowd::Crowd;
-use crate::server::{Server, completion, number_of};
-use crate::support::{CommandOutput, Workspace, rows, suite};
+use crate::barrier_server::BarrierServer;
+use crate::server::{Server, completion, question_number};
+use crate::support::{CommandOutput, RESULT_FILES, Workspace, rows, suite};
 use gage_core::Object;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 use wiremock::ResponseTemplate;
 
 /// A suite whose tasks share one backend.
-pub(crate) fn tasks(server: &Server, further: &str, tasks: &str) -> String {
+pub(crate) fn suite_with_tasks(server: &Server, further: &str, tasks: &str) -> String {
     suite(&server.backend(", max_retries: 0"), "[exact_match]") + further + "tasks:\n" + tasks
-}
-
-pub(crate) fn answering() -> Server {
-    Server::start(|request| completion(&format!("answer {}", number_of(request))))
 }
 
 pub(crate) fn workspace(count: usize, suite: &str) -> Workspace {
@@ -29,7 +24,7 @@ pub(crate) fn workspace(count: usize, suite: &str) -> Workspace {
     workspace
 }
 
-const FOUR: &str = "  - {task_id: first, dataset_id: rows}
+const FOUR_TASKS: &str = "  - {task_id: first, dataset_id: rows}
   - {task_id: second, dataset_id: rows, max_samples: 40, concurrency: 2}
   - {task_id: third, dataset_id: rows, shuffle: true, shuffle_seed: 7, repeat: 2, max_samples: 33}
   - {task_id: fourth, dataset_id: rows, mode: sequential, max_samples: 20, slices: [id]}
@@ -37,16 +32,13 @@ const FOUR: &str = "  - {task_id: first, dataset_id: rows}
 
 #[test]
 fn parallel_tasks_give_the_bytes_of_sequential_tasks() {
-    let server = answering();
-    let workspace = workspace(90, &tasks(&server, "", FOUR));
+    let server = Server::answering();
+    let workspace = workspace(90, &suite_with_tasks(&server, "", FOUR_TASKS));
     workspace.run(&["run", "suite.yaml", "--run-id", "order", "--task-parallelism", "1"]).expect_code(0);
     workspace
         .run(&["run", "suite.yaml", "--run-id", "parallel", "--task-parallelism", "4", "--concurrency", "32"])
         .expect_code(0);
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read("order"), read("parallel"), "{file}");
-    }
+    workspace.assert_equal_files("order", "parallel", &RESULT_FILES);
     let fuel = |run: &str| -> Vec<Value> {
         let timings = workspace.json(run, "timings.json");
         timings["tasks"].as_array().into_iter().flatten().map(|task| task["scoring_fuel"].clone()).collect()
@@ -70,52 +62,52 @@ fn parallel_tasks_give_the_bytes_of_sequential_tasks() {
     assert_eq!(shuffled[0], shuffled[1]);
 }
 
-/// Lets requests through in pairs, and counts how many are there at the same time.
+/// Makes each request wait a moment for a second one, and counts how many are in flight at the same time.
 #[derive(Default)]
-struct Gate {
-    inside: Mutex<(usize, usize)>,
+struct PairBarrier {
+    /// The requests in flight, and their maximum.
+    in_flight: Mutex<(usize, usize)>,
     changed: Condvar,
 }
 
-impl Gate {
-    /// Comes in, and waits a moment for somebody else.
-    fn pass(&self) {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.0 += 1;
-        inside.1 = inside.1.max(inside.0);
+impl PairBarrier {
+    /// Waits a moment for a second request.
+    fn wait(&self) {
+        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        in_flight.0 += 1;
+        in_flight.1 = in_flight.1.max(in_flight.0);
         self.changed.notify_all();
-        let together = |inside: &mut (usize, usize)| inside.0 < 2 && inside.1 < 2;
-        let waited = self.changed.wait_timeout_while(inside, Duration::from_millis(300), together);
-        let (mut inside, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        inside.0 -= 1;
+        let together = |in_flight: &mut (usize, usize)| in_flight.0 < 2 && in_flight.1 < 2;
+        let waited = self.changed.wait_timeout_while(in_flight, Duration::from_millis(300), together);
+        let (mut in_flight, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        in_flight.0 -= 1;
     }
 
-    fn most(&self) -> usize {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner).1
+    fn max_in_flight(&self) -> usize {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).1
     }
 }
 
 #[test]
 fn the_pool_of_a_role_bounds_all_tasks_together() {
-    let gate = Arc::new(Gate::default());
-    let seen = Arc::clone(&gate);
+    let barrier = Arc::new(PairBarrier::default());
+    let seen = Arc::clone(&barrier);
     let server = Server::start(move |request| {
-        seen.pass();
-        completion(&format!("answer {}", number_of(request)))
+        seen.wait();
+        completion(&format!("answer {}", question_number(request)))
     });
     let both = "  - {task_id: a, dataset_id: rows}\n  - {task_id: b, dataset_id: rows}\n";
-    let text = tasks(&server, "task_parallelism: 2\n", both)
+    let text = suite_with_tasks(&server, "task_parallelism: 2\n", both)
         .replace("backend_id: model}", "backend_id: model, resource_requirement: {pool_size: 1}}");
     let workspace = workspace(4, &text);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
-    assert_eq!((gate.most(), server.requests()), (1, 8));
+    assert_eq!((barrier.max_in_flight(), server.requests()), (1, 8));
 }
 
 #[test]
 fn a_task_that_fails_does_not_hide_the_others() {
-    let server = answering();
-    let text = tasks(
-        &server,
+    let server = Server::answering();
+    let text = suite_with_tasks(&server,
         "",
         "  - {task_id: broken, dataset_id: broken}\n  - {task_id: whole, dataset_id: rows}\n",
     )
@@ -140,8 +132,8 @@ fn a_task_that_fails_does_not_hide_the_others() {
 }
 
 /// A server that fails for one question.
-fn failing_at(number: usize) -> Server {
-    Server::start(move |request| match number_of(request) {
+fn server_failing_at(number: usize) -> Server {
+    Server::start(move |request| match question_number(request) {
         found if found == number => ResponseTemplate::new(400).set_body_string("no"),
         found => completion(&format!("answer {found}")),
     })
@@ -149,7 +141,7 @@ fn failing_at(number: usize) -> Server {
 
 #[test]
 fn failure_policy_decides_what_a_failed_sample_does() {
-    let server = failing_at(2);
+    let server = server_failing_at(2);
     for (policy, code, total, said) in [
         ("graceful", 4, 10, "9 of 10 samples were scored"),
         ("best_effort", 0, 10, ""),
@@ -158,7 +150,7 @@ fn failure_policy_decides_what_a_failed_sample_does() {
         let task = format!(
             "  - {{task_id: t, dataset_id: rows, mode: sequential, failure_policy: {policy}}}\n  - {{task_id: u, dataset_id: rows, max_samples: 2}}\n"
         );
-        let workspace = workspace(10, &tasks(&server, "", &task));
+        let workspace = workspace(10, &suite_with_tasks(&server, "", &task));
         let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(code);
         assert!(ended.stderr.contains(said), "{policy}: {}", ended.stderr);
         let summary = workspace.json("r", "summary.json");
@@ -175,7 +167,7 @@ fn failure_policy_decides_what_a_failed_sample_does() {
 
 #[test]
 fn a_budget_ends_a_run_that_a_larger_one_finishes() {
-    let server = answering();
+    let server = Server::answering();
     let pricing = "pricing: [{backend_id: model, prompt: 1000, completion: 1000}]\n";
     // Each answer takes five tokens.
     for (budget, larger, said) in [
@@ -207,10 +199,7 @@ fn a_budget_ends_a_run_that_a_larger_one_finishes() {
 
         workspace.run(&[&run[..], &["--resume", larger]].concat()).expect_code(0);
         workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
-        for file in ["samples.jsonl", "summary.json"] {
-            let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-            assert_eq!(read("r"), read("whole"), "{budget}: {file}");
-        }
+        workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     }
 }
 
@@ -232,7 +221,7 @@ fn max_failures_ends_a_run() {
 #[test]
 fn invalid_rows_end_a_run_before_the_next_row_starts() {
     for (policy, failed) in [("budget: {max_failures: 3}\n", 4), ("failure_policy: fail_fast\n", 1)] {
-        let server = answering();
+        let server = Server::answering();
         let text =
             suite(&server.backend(""), "[exact_match]").replace("rows.jsonl", "rows.jsonl, max_invalid: 1");
         let workspace = workspace(300, &(text + policy));
@@ -250,7 +239,7 @@ fn invalid_rows_end_a_run_before_the_next_row_starts() {
 
 #[test]
 fn time_budget_ends_a_run() {
-    let server = Server::start(|request| match number_of(request) {
+    let server = Server::start(|request| match question_number(request) {
         0 => completion("answer 0"),
         // Would come long after.
         _ => ResponseTemplate::new(503).insert_header("retry-after", "500"),
@@ -268,7 +257,7 @@ fn refused_api_key_ends_the_run_and_records_no_failure() {
     let is_allowed = Arc::new(AtomicBool::new(false));
     let allowed = Arc::clone(&is_allowed);
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         match number {
             // Does not come back while the others are refused.
             3 if !allowed.load(Ordering::SeqCst) => completion("").set_delay(Duration::from_secs(3_600)),
@@ -278,8 +267,8 @@ fn refused_api_key_ends_the_run_and_records_no_failure() {
         }
     });
     let both = "  - {task_id: a, dataset_id: rows}\n  - {task_id: b, dataset_id: rows}\n";
-    let text =
-        tasks(&server, "task_parallelism: 2\n", both).replace("model: m", "model: m, api_key: '${MY_KEY}'");
+    let text = suite_with_tasks(&server, "task_parallelism: 2\n", both)
+        .replace("model: m", "model: m, api_key: '${MY_KEY}'");
     let workspace = workspace(100, &text);
     let run = |arguments: &[&str]| {
         let mut program = workspace.program();
@@ -308,7 +297,7 @@ fn interrupt_does_not_wait_for_retries() {
     let is_well = Arc::new(AtomicBool::new(false));
     let well = Arc::clone(&is_well);
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         if number < 5 || well.load(Ordering::SeqCst) {
             return completion(&format!("answer {number}"));
         }
@@ -318,15 +307,12 @@ fn interrupt_does_not_wait_for_retries() {
     let backend = server.backend(", retry_base: 3000, retry_limit: 3000");
     let workspace = workspace(30, &suite(&backend, "[exact_match]"));
     let run = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
-    let mut program = workspace.program();
-    let child = program.args(run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let child = workspace.start(&run);
     for _ in 0..4 {
         refused.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
     }
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
     // The next attempts are an hour away.
-    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let ended = CommandOutput::interrupt(child).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 5);
@@ -390,13 +376,7 @@ fn parameters_that_a_protocol_lacks_are_not_recorded_as_sent() {
 
 #[test]
 fn sent_sampling_parameters_are_recorded() {
-    let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let seen = Arc::clone(&bodies);
-    let server = Server::start(move |request| {
-        let body = serde_json::from_slice(&request.body).expect("JSON");
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body);
-        completion("answer 0")
-    });
+    let server = Server::start(|_| completion("answer 0"));
     let backend = server.backend(", default_params: {temperature: 0.5, top_p: 0.9, seed: 1}");
     let text = suite(&backend, "[exact_match]")
         .replace(
@@ -423,7 +403,7 @@ fn sent_sampling_parameters_are_recorded() {
     assert_eq!(samples[0]["model_output"]["sampling_params"], Value::Null);
     let own = json!({"max_new_tokens": 8, "temperature": 0.5, "top_p": 0.9, "seed": 4});
     assert_eq!(samples[1]["model_output"]["sampling_params"], own);
-    let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let bodies = server.bodies();
     let mut seeds: Vec<Option<u64>> = bodies.iter().map(|body| body["seed"].as_u64()).collect();
     // They may be sent at the same time.
     seeds.sort_unstable();
@@ -433,7 +413,7 @@ fn sent_sampling_parameters_are_recorded() {
 
 #[test]
 fn slice_and_cluster_paths_without_values_give_warnings() {
-    let server = answering();
+    let server = Server::answering();
     let text = suite(&server.backend(""), "[exact_match]")
         + "tasks: [{task_id: t, dataset_id: rows, slices: [id, metadata.subjct], cluster_by: metadata.txt}]\n";
     let workspace = workspace(3, &text);
@@ -450,12 +430,12 @@ fn slice_and_cluster_paths_without_values_give_warnings() {
 fn every_sample_within_the_limits_is_sent_at_once() {
     // More than the answers that may wait for their neighbours.
     const ALL: usize = 700;
-    let crowd = Crowd::start(ALL);
+    let server = BarrierServer::start(ALL);
     let backend = format!(
         "type: openai_http\n    config: {{base_url: 'http://{}/v1', model: m, max_concurrency: {ALL}, adaptive_concurrency: false, max_retries: 0}}",
-        crowd.address
+        server.address
     );
     let workspace = workspace(ALL, &suite(&backend, "[exact_match]"));
     workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "700"]).expect_code(0);
-    assert_eq!((crowd.most(), workspace.samples("r").len()), (ALL, ALL));
+    assert_eq!((server.max_in_flight(), workspace.samples("r").len()), (ALL, ALL));
 }

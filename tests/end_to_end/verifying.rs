@@ -2,10 +2,11 @@
 
 use crate::server::{Server, completion};
 use crate::support::{Workspace, rows, suite};
-use crate::words_suite::{served, write_suite};
+use crate::words_suite::write_suite;
 use serde_json::{Value, json};
 
-fn finished() -> (Server, Workspace) {
+/// A finished run with its server.
+fn finished_run() -> (Server, Workspace) {
     let server = Server::start(|_| completion("answer 1"));
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(5));
@@ -14,8 +15,8 @@ fn finished() -> (Server, Workspace) {
     (server, workspace)
 }
 
-/// What is said of a file.
-fn state(workspace: &Workspace, name: &str) -> Value {
+/// The state of a file that `verify` reports.
+fn file_state(workspace: &Workspace, name: &str) -> Value {
     let ended = workspace.run(&["verify", "r", "--json"]);
     let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let files = report["files"].as_array().cloned().unwrap_or_default();
@@ -24,7 +25,7 @@ fn state(workspace: &Workspace, name: &str) -> Value {
 
 #[test]
 fn verify_detects_a_change_of_any_file() {
-    let (_server, workspace) = finished();
+    let (_server, workspace) = finished_run();
     workspace.run(&["verify", "r"]).expect_code(0);
     let names = [
         "config.yaml",
@@ -75,14 +76,14 @@ fn verify_detects_a_change_of_any_file() {
 
 #[test]
 fn verify_reports_foreign_files_but_not_reports_and_exports() {
-    let (_server, workspace) = finished();
+    let (_server, workspace) = finished_run();
     workspace.run(&["report", "r"]).expect_code(0);
     workspace.run(&["export", "r", "--format", "csv"]).expect_code(0);
     workspace.write("runs/r/.summary.json.tmp", "left by a process that was killed");
     workspace.run(&["verify", "r"]).expect_code(0);
     for name in ["notes.txt", "journal/notes.txt", "more/deep.json", "events-unsent.jsonl"] {
         let path = workspace.write(&format!("runs/r/{name}"), "{}");
-        assert_eq!(state(&workspace, name), "foreign");
+        assert_eq!(file_state(&workspace, name), "foreign");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
         let line = format!("{name}: NOT OF THE RUN, which has written no such file");
         assert!(ended.stdout.contains(&line), "{}", ended.stdout);
@@ -93,11 +94,11 @@ fn verify_reports_foreign_files_but_not_reports_and_exports() {
 
 #[test]
 fn a_manifest_without_its_digest_is_damaged() {
-    let (_server, workspace) = finished();
+    let (_server, workspace) = finished_run();
     let mut manifest = workspace.json("r", "manifest.json");
     manifest.as_object_mut().expect("a manifest").shift_remove("digest");
     workspace.write("runs/r/manifest.json", manifest.to_string());
-    assert_eq!(state(&workspace, "manifest.json"), "damaged");
+    assert_eq!(file_state(&workspace, "manifest.json"), "damaged");
     let ended = workspace.run(&["verify", "r"]).expect_code(3);
     assert!(ended.stdout.contains("the digest at its end is gone"), "{}", ended.stdout);
     let ended = workspace.run(&["run", "suite.yaml", "--resume", "r"]).expect_code(2);
@@ -106,12 +107,12 @@ fn a_manifest_without_its_digest_is_damaged() {
 
 #[test]
 fn run_without_figures_is_not_verified_but_edits_are_found() {
-    let (_server, workspace) = finished();
+    let (_server, workspace) = finished_run();
     let mut manifest = workspace.json("r", "manifest.json");
     manifest["files"] = json!({});
     for status in ["running", "interrupted"] {
         manifest["status"] = status.into();
-        workspace.write("runs/r/manifest.json", sealed(manifest.clone()));
+        workspace.write("runs/r/manifest.json", with_digest(manifest.clone()));
         let ended = workspace.run(&["verify", "r"]).expect_code(2);
         let expected = format!("the run r is {status}: it has no figures yet");
         assert!(ended.stderr.contains(&expected) && ended.stderr.contains("--resume"), "{}", ended.stderr);
@@ -122,7 +123,7 @@ fn run_without_figures_is_not_verified_but_edits_are_found() {
         assert!(ended.stdout.contains("r: NOT verified"), "{}", ended.stdout);
         // Nothing is said of files whose digests are not known.
         assert!(!ended.stdout.contains("samples.jsonl"), "{}", ended.stdout);
-        assert_eq!(state(&workspace, "manifest.json"), "damaged");
+        assert_eq!(file_state(&workspace, "manifest.json"), "damaged");
         let shown = workspace.run(&["runs", "show", "r"]).expect_code(0);
         assert!(shown.stderr.contains("the manifest of r cannot be trusted"), "{}", shown.stderr);
     }
@@ -130,7 +131,7 @@ fn run_without_figures_is_not_verified_but_edits_are_found() {
 
 #[test]
 fn verify_names_changed_files_and_changed_figures() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     workspace.run(&["run", "config/custom/words.yaml", "--run-id", "r"]).expect_code(0);
@@ -154,7 +155,7 @@ fn verify_names_changed_files_and_changed_figures() {
     let summary = workspace.read("runs/r/summary.json").replacen("\"value\": 1.0", "\"value\": 0.5", 1);
     let before = workspace.json("r", "manifest.json")["files"]["summary.json"].clone();
     workspace.write("runs/r/summary.json", &summary);
-    let digest = gage_digest(summary.as_bytes());
+    let digest = digest_of(summary.as_bytes());
     let manifest =
         workspace.read("runs/r/manifest.json").replace(before["digest"].as_str().expect("a digest"), &digest);
     workspace.write("runs/r/manifest.json", manifest);
@@ -163,13 +164,7 @@ fn verify_names_changed_files_and_changed_figures() {
     assert!(ended.stdout.contains("metrics[0].value"), "{}", ended.stdout);
 }
 
-fn gage_digest(bytes: &[u8]) -> String {
-    use sha2::Digest as _;
-    let digest = sha2::Sha256::digest(bytes);
-    format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
-}
-
-/// JSON as manifests are sealed: without blanks, keys sorted.
+/// The JSON that digests of manifests and locks are made of: without blanks, keys sorted.
 pub(crate) fn canonical(value: &Value) -> String {
     match value {
         Value::Object(entries) => {
@@ -185,14 +180,14 @@ pub(crate) fn canonical(value: &Value) -> String {
     }
 }
 
-/// A manifest with the digest of what it says now.
-pub(crate) fn sealed(mut manifest: Value) -> String {
+/// A manifest with the digest of its content.
+pub(crate) fn with_digest(mut manifest: Value) -> String {
     manifest.as_object_mut().and_then(|keys| keys.shift_remove("digest"));
     manifest["digest"] = digest_of(canonical(&manifest).as_bytes()).into();
     manifest.to_string()
 }
 
-fn digest_of(bytes: &[u8]) -> String {
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
     use sha2::Digest as _;
     let hexadecimal: String = sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hexadecimal}")
@@ -201,7 +196,7 @@ fn digest_of(bytes: &[u8]) -> String {
 /// Whoever edits a file may write its digest anew, and that of the manifest; the configuration stands in both.
 #[test]
 fn verify_finds_a_config_that_differs_from_the_manifest() {
-    let (_server, workspace) = finished();
+    let (_server, workspace) = finished_run();
     let mut manifest = workspace.json("r", "manifest.json");
     let sealed = manifest.as_object_mut().and_then(|keys| keys.shift_remove("digest"));
     assert_eq!(sealed, Some(digest_of(canonical(&manifest).as_bytes()).into()), "how a manifest is sealed");
@@ -217,7 +212,7 @@ fn verify_finds_a_config_that_differs_from_the_manifest() {
         let mut whole = manifest.clone();
         whole["digest"] = digest_of(canonical(&manifest).as_bytes()).into();
         workspace.write("runs/r/manifest.json", whole.to_string());
-        assert_eq!(state(&workspace, "manifest.json"), "intact");
+        assert_eq!(file_state(&workspace, "manifest.json"), "intact");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
         let line =
             format!("config.yaml: DAMAGED: it is not the configuration of the manifest: {place} differs");

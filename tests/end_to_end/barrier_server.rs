@@ -9,49 +9,53 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 /// How long it waits for the others.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server on loopback that ends with this.
-pub(crate) struct Crowd {
+pub(crate) struct BarrierServer {
     _runtime: tokio::runtime::Runtime,
     pub(crate) address: SocketAddr,
-    most: Arc<AtomicUsize>,
+    max_in_flight: Arc<AtomicUsize>,
 }
 
-struct Hall {
-    wanted: usize,
-    inside: AtomicUsize,
-    most: Arc<AtomicUsize>,
+struct RequestBarrier {
+    expected: usize,
+    in_flight: AtomicUsize,
+    max_in_flight: Arc<AtomicUsize>,
     complete: Notify,
 }
 
-impl Crowd {
+impl BarrierServer {
     /// Waits for so many requests before it answers any.
-    pub(crate) fn start(wanted: usize) -> Crowd {
+    pub(crate) fn start(expected: usize) -> BarrierServer {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
         let address = listener.local_addr().expect("an address");
-        let most = Arc::new(AtomicUsize::new(0));
-        let hall =
-            Hall { wanted, inside: AtomicUsize::new(0), most: Arc::clone(&most), complete: Notify::new() };
-        let hall = Arc::new(hall);
+        let max_in_flight = Arc::new(AtomicUsize::new(0));
+        let barrier = RequestBarrier {
+            expected,
+            in_flight: AtomicUsize::new(0),
+            max_in_flight: Arc::clone(&max_in_flight),
+            complete: Notify::new(),
+        };
+        let barrier = Arc::new(barrier);
         runtime.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&hall)));
+                tokio::spawn(serve(stream, Arc::clone(&barrier)));
             }
         });
-        Crowd { _runtime: runtime, address, most }
+        BarrierServer { _runtime: runtime, address, max_in_flight }
     }
 
     /// How many requests were there at the same time.
-    pub(crate) fn most(&self) -> usize {
-        self.most.load(Ordering::SeqCst)
+    pub(crate) fn max_in_flight(&self) -> usize {
+        self.max_in_flight.load(Ordering::SeqCst)
     }
 }
 
-async fn serve(mut stream: TcpStream, hall: Arc<Hall>) {
+async fn serve(mut stream: TcpStream, barrier: Arc<RequestBarrier>) {
     while read_request(&mut stream).await.is_some() {
-        hall.wait().await;
+        barrier.wait().await;
         let body = r#"{"choices":[{"finish_reason":"stop","message":{"content":"x"}}]}"#;
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ";
         let reply = format!("{head}{}\r\n\r\n{body}", body.len());
@@ -80,18 +84,18 @@ async fn read_request(stream: &mut TcpStream) -> Option<()> {
     }
 }
 
-impl Hall {
+impl RequestBarrier {
     async fn wait(&self) {
         let complete = self.complete.notified();
-        let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(inside, Ordering::SeqCst);
+        let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        self.max_in_flight.fetch_max(in_flight, Ordering::SeqCst);
         // Once all have been there nobody waits any more.
-        if self.most.load(Ordering::SeqCst) >= self.wanted {
+        if self.max_in_flight.load(Ordering::SeqCst) >= self.expected {
             self.complete.notify_waiters();
         } else {
             // Whoever gives up has seen too few, which the test says.
-            let _ = tokio::time::timeout(PATIENCE, complete).await;
+            let _ = tokio::time::timeout(TIMEOUT, complete).await;
         }
-        self.inside.fetch_sub(1, Ordering::SeqCst);
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
     }
 }

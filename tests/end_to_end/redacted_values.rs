@@ -2,17 +2,11 @@
 //! lock, a resume or a check unseen.
 
 use crate::server::Server;
-use crate::support::{CommandOutput, Workspace};
-use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
-
-fn run_with(workspace: &Workspace, variables: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
-    let mut program = workspace.program();
-    program.args(arguments).envs(variables.iter().copied());
-    CommandOutput::of(program.output().expect("the program runs"))
-}
+use crate::support::Workspace;
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 
 /// The suite, whose backend has further keys.
-fn with_keys(server: &Server, keys: &str) -> Workspace {
+fn workspace_with_keys(server: &Server, keys: &str) -> Workspace {
     let workspace = Workspace::new();
     let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
     write_suite(&workspace, &format!("type: openai_http\n    {config}"), "");
@@ -24,15 +18,15 @@ const RESUME: [&str; 4] = ["run", SUITE, "--resume", "r"];
 
 #[test]
 fn changed_redacted_value_fails_lock_and_resume() {
-    let server = served();
+    let server = Server::answering();
     for (keys, place) in [
         ("extra_body: {style: '${STYLE_KEY}'}", "extra_body.style"),
         ("extra_body: {deep: [{signature: '${STYLE_KEY}'}]}", "extra_body.deep[0].signature"),
         ("generation_parameters: {friend_token: '${STYLE_KEY}'}", "generation_parameters.friend_token"),
         ("extra_body: {upstream: 'ftp://me:${STYLE_KEY}@h/a'}", "extra_body.upstream"),
     ] {
-        let workspace = with_keys(&server, keys);
-        let run = |style: &str, arguments: &[&str]| run_with(&workspace, &[("STYLE_KEY", style)], arguments);
+        let workspace = workspace_with_keys(&server, keys);
+        let run = |style: &str, arguments: &[&str]| workspace.run_with_env([("STYLE_KEY", style)], arguments);
         run("short", &["lock", SUITE]).expect_code(0);
         run("short", &["lock", SUITE, "--check"]).expect_code(0);
         run("short", &["run", SUITE, "--locked", "--run-id", "r"]).expect_code(0);
@@ -56,12 +50,12 @@ fn changed_redacted_value_fails_lock_and_resume() {
         assert!(resumed.stderr.contains(&expected), "{keys}: {}", resumed.stderr);
         assert!(resumed.stderr.contains("set their variables"), "{}", resumed.stderr);
         // What scores needs none of it.
-        run_with(&workspace, &[], &["verify", "r"]).expect_code(0);
+        workspace.run(&["verify", "r"]).expect_code(0);
         run("long", &["lock", SUITE, "--update", "settings"]).expect_code(0);
         run("long", &["lock", SUITE, "--check"]).expect_code(0);
     }
     // A value that stands in the suite itself.
-    let workspace = with_keys(&server, "extra_body: {friend_token: x}");
+    let workspace = workspace_with_keys(&server, "extra_body: {friend_token: x}");
     workspace.run(&["lock", SUITE]).expect_code(0);
     let suite = workspace.read(SUITE).replace("friend_token: x", "friend_token: y");
     workspace.write(SUITE, suite);
@@ -70,10 +64,10 @@ fn changed_redacted_value_fails_lock_and_resume() {
 
 #[test]
 fn credentials_are_no_part_of_a_lock() {
-    let server = served();
+    let server = Server::answering();
     let keys = "api_key: '${THE_KEY}', headers: {Authorization: 'Bearer ${H_TOKEN}', X-Kind: plain}, \
                 proxy: 'http://${PROXY_SECRET}'";
-    let workspace = with_keys(&server, keys);
+    let workspace = workspace_with_keys(&server, keys);
     let variables = |end: &str| {
         let address = server.server.uri().replace("http://127.0.0.1", "localhost");
         [
@@ -82,12 +76,7 @@ fn credentials_are_no_part_of_a_lock() {
             ("PROXY_SECRET", address),
         ]
     };
-    let run = |end: &str, arguments: &[&str]| {
-        let variables = variables(end);
-        let variables: Vec<(&str, &str)> =
-            variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        run_with(&workspace, &variables, arguments)
-    };
+    let run = |end: &str, arguments: &[&str]| workspace.run_with_env(variables(end), arguments);
     run("1", &["lock", SUITE]).expect_code(0);
     run("2", &["lock", SUITE, "--check"]).expect_code(0);
     run("1", &["run", SUITE, "--locked", "--run-id", "r"]).expect_code(0);
@@ -98,7 +87,7 @@ fn credentials_are_no_part_of_a_lock() {
 
 #[test]
 fn rescoring_needs_the_redacted_values_of_its_metrics() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let metric = "metrics: [exact_match, {regex_match: {pattern: '${STYLE_KEY}'}}, words]";
@@ -106,8 +95,7 @@ fn rescoring_needs_the_redacted_values_of_its_metrics() {
     workspace.write(SUITE, suite);
     let pattern = "^answer [0-7]$";
     let run = |style: Option<&str>, arguments: &[&str]| {
-        let variables: Vec<(&str, &str)> = style.map(|style| ("STYLE_KEY", style)).into_iter().collect();
-        run_with(&workspace, &variables, arguments)
+        workspace.run_with_env(style.map(|style| ("STYLE_KEY", style)), arguments)
     };
     run(Some(pattern), &["run", SUITE, "--run-id", "r"]).expect_code(0);
     let value = |run: &str| workspace.json(run, "summary.json")["metrics"][1]["value"].clone();
@@ -152,13 +140,14 @@ fn rescoring_needs_the_redacted_values_of_its_metrics() {
 
 #[test]
 fn address_from_a_secret_is_pinned_and_not_written() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     let backend =
         "type: openai_http\n    config: {base_url: '${SECRET_URL:-http://127.0.0.1:9/v1}', model: m}";
     write_suite(&workspace, backend, "");
     let address = format!("{}/v1", server.server.uri());
-    let run = |address: &str, arguments: &[&str]| run_with(&workspace, &[("SECRET_URL", address)], arguments);
+    let run =
+        |address: &str, arguments: &[&str]| workspace.run_with_env([("SECRET_URL", address)], arguments);
     run(&address, &["lock", SUITE]).expect_code(0);
     run(&address, &["run", SUITE, "--locked", "--run-id", "r"]).expect_code(0);
     for file in
@@ -174,9 +163,9 @@ fn address_from_a_secret_is_pinned_and_not_written() {
 
 #[test]
 fn keys_of_fewer_than_8_characters_are_not_searched_for() {
-    let server = served();
+    let server = Server::answering();
     for key in ["answer", "words", "EMPTY"] {
-        let workspace = with_keys(&server, &format!("api_key: {key}"));
+        let workspace = workspace_with_keys(&server, &format!("api_key: {key}"));
         workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(0);
         let samples = workspace.read("runs/r/samples.jsonl");
         assert!(samples.contains("question 1") && samples.contains("answer 1"), "{key}: {samples}");
@@ -185,20 +174,20 @@ fn keys_of_fewer_than_8_characters_are_not_searched_for() {
         workspace.run(&["verify", "r"]).expect_code(0);
     }
     // A longer one is searched for everywhere, so it cannot be a name as well.
-    let workspace = with_keys(&server, "api_key: exact_match");
+    let workspace = workspace_with_keys(&server, "api_key: exact_match");
     let refused = workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(2);
     assert!(refused.stderr.contains("this name holds a secret"), "{}", refused.stderr);
 }
 
 #[test]
 fn names_of_granted_secrets_are_not_redacted() {
-    let server = served();
-    let workspace = with_keys(&server, "extra_body: {secret: MY_API_KEY, token: other-literal-1}");
+    let server = Server::answering();
+    let workspace = workspace_with_keys(&server, "extra_body: {secret: MY_API_KEY, token: other-literal-1}");
     let granted = "plugins:\n  - {id: granted, source: text, grants: {http: [{host: api.example.com}], secrets: [MY_API_KEY]}}\n";
     let suite = workspace.read(SUITE).replace("plugins:\n", granted);
     workspace.write(SUITE, suite);
     let run = |arguments: &[&str]| {
-        run_with(&workspace, &[("MY_API_KEY", "sk-of-the-plugin-1")], arguments).expect_code(0)
+        workspace.run_with_env([("MY_API_KEY", "sk-of-the-plugin-1")], arguments).expect_code(0)
     };
     run(&["distill", SUITE, "--builtin-name", "words"]);
     run(&["init", "words"]);
@@ -213,7 +202,7 @@ fn names_of_granted_secrets_are_not_redacted() {
 
 #[test]
 fn overriding_the_name_but_not_the_description_fails_a_lock() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     workspace.run(&["lock", SUITE]).expect_code(0);
@@ -234,7 +223,7 @@ fn overriding_the_name_but_not_the_description_fails_a_lock() {
 
 #[test]
 fn edited_manifest_is_not_trusted_by_any_command() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     for run in ["one", "two"] {
@@ -268,13 +257,13 @@ fn edited_manifest_is_not_trusted_by_any_command() {
 /// What was frozen is not run as another suite because a default looked like a secret.
 #[test]
 fn template_names_variables_whose_defaults_it_drops() {
-    let server = served();
-    let workspace = with_keys(&server, "extra_body: {style: '${STYLE_KEY:-short}'}");
+    let server = Server::answering();
+    let workspace = workspace_with_keys(&server, "extra_body: {style: '${STYLE_KEY:-short}'}");
     let said = workspace.run(&["distill", SUITE, "--builtin-name", "styled"]).expect_code(0);
     assert!(said.stderr.contains("set ${STYLE_KEY} where it runs"), "{}", said.stderr);
     workspace.run(&["init", "styled"]).expect_code(0);
     let run = |variables: &[(&str, &str)]| {
-        run_with(&workspace, variables, &["run", "config/run_configs/styled_run_1.yaml"])
+        workspace.run_with_env(variables.iter().copied(), &["run", "config/run_configs/styled_run_1.yaml"])
     };
     let refused = run(&[]).expect_code(2);
     assert!(refused.stderr.contains("STYLE_KEY"), "{}", refused.stderr);

@@ -3,11 +3,10 @@
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
 use wiremock::{Request, ResponseTemplate};
 
 /// The Sample of an agent that asks for the weather, and sums it up.
-fn agent(number: usize) -> Value {
+fn agent_sample(number: usize) -> Value {
     let call = |id: &str, name: &str, arguments: Value| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
     let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}});
     json!({
@@ -29,25 +28,27 @@ fn agent(number: usize) -> Value {
     })
 }
 
-fn body_of(request: &Request) -> Value {
+fn json_body(request: &Request) -> Value {
     serde_json::from_slice(&request.body).expect("JSON")
 }
 
 /// The messages of a request with this role.
-fn messages<'b>(body: &'b Value, role: &str) -> Vec<&'b Value> {
+fn messages_of_role<'b>(body: &'b Value, role: &str) -> Vec<&'b Value> {
     let all = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter().filter(|message| message["role"] == role).collect()
 }
 
 /// The number of the city that a request is about.
 fn city_of(body: &Value) -> usize {
-    let question =
-        messages(body, "user").first().map(|message| message["content"].to_string()).unwrap_or_default();
+    let question = messages_of_role(body, "user")
+        .first()
+        .map(|message| message["content"].to_string())
+        .unwrap_or_default();
     let digits: String = question.chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(usize::MAX)
 }
 
-fn calling(id: &str, name: &str, arguments: &Value) -> ResponseTemplate {
+fn tool_call_reply(id: &str, name: &str, arguments: &Value) -> ResponseTemplate {
     let call =
         json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
     ResponseTemplate::new(200).set_body_json(json!({
@@ -58,13 +59,13 @@ fn calling(id: &str, name: &str, arguments: &Value) -> ResponseTemplate {
 }
 
 /// A model that calls two tools, one after the other, and then answers. It repeats what tools told it.
-fn well_behaved(request: &Request) -> ResponseTemplate {
-    let body = body_of(request);
+fn weather_agent(request: &Request) -> ResponseTemplate {
+    let body = json_body(request);
     let city = city_of(&body);
-    let results = messages(&body, "tool");
+    let results = messages_of_role(&body, "tool");
     match results.as_slice() {
-        [] => calling("c1", "get_weather", &json!({"city": city})),
-        [weather] => calling("c2", "sum_up", &json!({"text": weather["content"]})),
+        [] => tool_call_reply("c1", "get_weather", &json!({"city": city})),
+        [weather] => tool_call_reply("c2", "sum_up", &json!({"text": weather["content"]})),
         [_, summary] => completion(&format!("It is {}.", summary["content"].as_str().unwrap_or("unknown"))),
         _ => ResponseTemplate::new(500),
     }
@@ -100,19 +101,14 @@ const AGENT: &str =
 
 pub(crate) fn workspace(count: usize) -> Workspace {
     let workspace = Workspace::new();
-    let rows: String = (0..count).map(|number| agent(number).to_string() + "\n").collect();
+    let rows: String = (0..count).map(|number| agent_sample(number).to_string() + "\n").collect();
     workspace.write("agents.jsonl", rows);
     workspace
 }
 
 #[test]
 fn agent_calls_tools_and_its_trajectory_is_scored() {
-    let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let seen = Arc::clone(&bodies);
-    let server = Server::start(move |request| {
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body_of(request));
-        well_behaved(request)
-    });
+    let server = Server::start(weather_agent);
     let workspace = workspace(12);
     let steps = format!("{{step: support}}, {AGENT}");
     workspace.write("suite.yaml", suite(&server, RETRIEVER, &steps, ""));
@@ -140,16 +136,15 @@ fn agent_calls_tools_and_its_trajectory_is_scored() {
     assert_eq!(sample["metrics"][0]["card"]["sub_scores"]["exact"], 1.0);
 
     // What the model saw: the context as its instructions, and a call that is forced once.
-    let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let bodies = server.bodies();
     let of_three: Vec<&Value> = bodies.iter().filter(|body| city_of(body) == 3).collect();
     let choices: Vec<&Value> = of_three.iter().map(|body| &body["tool_choice"]).collect();
     assert_eq!(choices, [&json!("required"), &json!("auto"), &json!("auto")]);
-    let instructions = messages(of_three[0], "system")[0]["content"].to_string();
+    let instructions = messages_of_role(of_three[0], "system")[0]["content"].to_string();
     assert!(
         instructions.contains("Context:") && instructions.contains("City 3 lies south."),
         "{instructions}"
     );
-    drop(bodies);
 
     // The same answers, the same bytes: in another order, and after a run was cut off and resumed.
     workspace.run(&["run", "suite.yaml", "--run-id", "b", "--concurrency", "1"]).expect_code(0);
@@ -174,14 +169,14 @@ fn agent_calls_tools_and_its_trajectory_is_scored() {
 }
 
 /// A model that calls a tool whenever it is asked.
-pub(crate) fn insatiable(request: &Request) -> ResponseTemplate {
-    let results = messages(&body_of(request), "tool").len();
-    calling(&format!("c{results}"), "get_weather", &json!({"city": city_of(&body_of(request))}))
+pub(crate) fn endless_tool_calls(request: &Request) -> ResponseTemplate {
+    let results = messages_of_role(&json_body(request), "tool").len();
+    tool_call_reply(&format!("c{results}"), "get_weather", &json!({"city": city_of(&json_body(request))}))
 }
 
 #[test]
 fn tool_loop_is_bounded_in_turns_tokens_and_time() {
-    let server = Server::start(insatiable);
+    let server = Server::start(endless_tool_calls);
     let workspace = workspace(2);
     for (id, bounds, turns, kind) in [
         ("turns", "max_turns: 3", 3, "max_turns"),
@@ -222,10 +217,10 @@ fn tool_loop_is_bounded_in_turns_tokens_and_time() {
 #[test]
 fn unknown_tool_call_is_answered_or_fails() {
     let server = Server::start(|request| {
-        let body = body_of(request);
-        match messages(&body, "tool").as_slice() {
-            [] if city_of(&body) == 1 => calling("", "", &json!({})),
-            [] => calling("c", "fly", &json!({})),
+        let body = json_body(request);
+        match messages_of_role(&body, "tool").as_slice() {
+            [] if city_of(&body) == 1 => tool_call_reply("", "", &json!({})),
+            [] => tool_call_reply("c", "fly", &json!({})),
             [result] => {
                 completion(&format!("I was told: {}", result["content"].as_str().unwrap_or_default()))
             }
@@ -260,8 +255,8 @@ fn unknown_tool_call_is_answered_or_fails() {
 #[test]
 fn support_output_is_read_by_prompts_steps_and_metrics() {
     let server = Server::start(|request| {
-        let body = body_of(request);
-        let question = messages(&body, "user")[0]["content"].as_str().unwrap_or_default().to_owned();
+        let body = json_body(request);
+        let question = messages_of_role(&body, "user")[0]["content"].as_str().unwrap_or_default().to_owned();
         let hint = question.strip_prefix("hint for ").map(|rest| format!("a hint for {rest}"));
         completion(&hint.unwrap_or(question))
     });
@@ -301,11 +296,11 @@ prompts:
 
 #[test]
 fn component_failure_ends_its_sample_alone() {
-    let server = Server::start(well_behaved);
+    let server = Server::start(weather_agent);
     let workspace = workspace(3);
-    let mut lacking = agent(1);
+    let mut lacking = agent_sample(1);
     lacking["metadata"] = json!({});
-    workspace.write("agents.jsonl", format!("{}\n{lacking}\n{}\n", agent(0), agent(2)));
+    workspace.write("agents.jsonl", format!("{}\n{lacking}\n{}\n", agent_sample(0), agent_sample(2)));
     workspace.write("suite.yaml", suite(&server, RETRIEVER, &format!("{{step: support}}, {AGENT}"), ""));
     let CommandOutput { stderr, .. } = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     assert!(stderr.contains("2 of 3 samples were scored"), "{stderr}");
@@ -318,7 +313,7 @@ fn component_failure_ends_its_sample_alone() {
 
 #[test]
 fn invalid_support_and_tool_steps_are_refused() {
-    let server = Server::start(well_behaved);
+    let server = Server::start(weather_agent);
     let workspace = workspace(1);
     let simulator = "{adapter_id: simulator, role_type: tool_provider, adapter: tool_table}";
     for (old, new, expected) in [
