@@ -1,8 +1,8 @@
-//! HTTP backends of the built program: storms, recordings, and keys that nobody gets to see.
+//! HTTP backends of the built program: random faults, recordings, and keys that stay hidden.
 
 use crate::files::texts_below;
 use crate::support::{CommandOutput, Workspace, rows, suite};
-use gage_load_server::{Answer, LoadServer, Reply, Storm, StormShares, completion, messages_question};
+use gage_load_server::{Answer, FaultInjector, FaultShares, LoadServer, Reply, completion, last_message};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ const KEY: &str = "sk-0123456789abcdef";
 
 /// `answer 7` to `question 7`.
 fn correct_answer(request: &gage_load_server::Request) -> Reply {
-    completion(&messages_question(request).replace("question", "answer"))
+    completion(&last_message(request).replace("question", "answer"))
 }
 
 fn backend(server: &LoadServer, further: &str) -> String {
@@ -21,9 +21,9 @@ fn backend(server: &LoadServer, further: &str) -> String {
 #[test]
 fn no_sample_is_lost_or_repeated_under_random_faults() {
     const SAMPLES: usize = 400;
-    let storm = Storm::new(StormShares::DEFAULT_SHARES, 7, 20);
+    let faults = FaultInjector::new(FaultShares::DEFAULT, 7, 20);
     let server = LoadServer::start(move |request| {
-        storm.fault(request).unwrap_or_else(|| correct_answer(request).into())
+        faults.fault(request).unwrap_or_else(|| correct_answer(request).into())
     });
     let server = server.expect("a server");
     let workspace = Workspace::new();
@@ -45,7 +45,7 @@ fn no_sample_is_lost_or_repeated_under_random_faults() {
     assert!(server.requests() > 500, "{} requests", server.requests());
 }
 
-/// The options of a sample are asked about at once, and share its place among those in flight.
+/// The options of a sample are requested at once and share its sample slot.
 #[test]
 fn options_of_a_sample_share_its_slot_while_they_wait() {
     let row = |number: usize| json!({"question": format!("q{number}?"), "choices": ["a", "bb", "ccc"], "answer": 0});
@@ -86,7 +86,7 @@ fn options_of_a_sample_share_its_slot_while_they_wait() {
 fn recorded_run_is_replayed_and_never_holds_its_key() {
     let server = LoadServer::start(|request| {
         let key = request.header("authorization").unwrap_or_default().to_owned();
-        match messages_question(request).as_str() {
+        match last_message(request).as_str() {
             "question 1" => Reply::json(400, &json!({"error": {"message": format!("no, {key}")}})).into(),
             "question 2" => completion(&key).into(),
             _ => Answer::from(correct_answer(request)),
@@ -126,7 +126,7 @@ fn recorded_run_is_replayed_and_never_holds_its_key() {
     for ended in [recorded, played] {
         assert!(!ended.transcript().contains(KEY), "{}", ended.transcript());
     }
-    // A row that was not there when it was recorded has no answer.
+    // A row that was added after the recording has no answer.
     workspace.write("rows.jsonl", rows(6));
     run(&["more", "--replay", "tape.zst"], None).expect_code(0);
     assert_eq!(workspace.samples("more")[5]["error"]["kind"], "not_recorded");
@@ -162,7 +162,7 @@ fn error_in_a_backend_is_shown_with_its_line() {
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(code);
         insta::assert_snapshot!(format!("http_{name}"), ended.stderr);
     }
-    // The role that names it is not to blame, and the error is the only one.
+    // There is one error, and none about the role that names the backend.
     for (kind, config) in [
         ("openai_http", "base_url: 'http://127.0.0.1:0/v1', model: m"),
         ("openai_http", "base_url: 'ftp://127.0.0.1/v1', model: m"),
