@@ -1,13 +1,13 @@
-//! What a person gets to see who made a mistake.
+//! Mistakes in suites and arguments, and the messages about them.
 
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 
-/// A backend of which nothing is asked in these tests.
+/// A backend that these tests never send a request to.
 const UNREACHABLE_BACKEND: &str =
     "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, max_retries: 0}";
 
-/// Takes what differs from machine to machine out of a transcript.
+/// A transcript without the parts that differ between machines.
 fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").canonicalize().expect("a folder").display().to_string();
     ended.transcript().replace(&folder, "[FOLDER]")
@@ -228,7 +228,7 @@ fn unsendable_and_exposed_api_keys_are_refused() {
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         assert!(ended.stderr.contains(expected), "{config}\n{}", ended.stderr);
     }
-    // A key is text, however much it looks like a number.
+    // A key is text, even if it looks like a number.
     let backend = "type: openai_http
     config:
       base_url: http://127.0.0.1:9/v1

@@ -1,4 +1,4 @@
-//! A server that answers when so many requests are there at the same time, or when a minute has passed.
+//! A server that answers once a given number of requests is in flight, or after a minute.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-/// How long it waits for the others.
+/// How long a request waits for the others.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server on loopback that ends with this.
+/// A server on loopback that stops when it is dropped.
 pub(crate) struct BarrierServer {
     _runtime: tokio::runtime::Runtime,
     pub(crate) address: SocketAddr,
@@ -26,7 +26,7 @@ struct RequestBarrier {
 }
 
 impl BarrierServer {
-    /// Waits for so many requests before it answers any.
+    /// Starts a server that answers no request before it has received `expected` ones.
     pub(crate) fn start(expected: usize) -> BarrierServer {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
@@ -47,7 +47,7 @@ impl BarrierServer {
         BarrierServer { _runtime: runtime, address, max_in_flight }
     }
 
-    /// How many requests were there at the same time.
+    /// The most requests that were in flight at the same time.
     pub(crate) fn max_in_flight(&self) -> usize {
         self.max_in_flight.load(Ordering::SeqCst)
     }
@@ -65,7 +65,7 @@ async fn serve(mut stream: TcpStream, barrier: Arc<RequestBarrier>) {
     }
 }
 
-/// Reads one request to its end; nothing where the client has gone.
+/// Reads one request to its end. Returns `None` if the client has closed the connection.
 async fn read_request(stream: &mut TcpStream) -> Option<()> {
     let mut bytes = Vec::new();
     loop {
@@ -89,11 +89,11 @@ impl RequestBarrier {
         let complete = self.complete.notified();
         let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         self.max_in_flight.fetch_max(in_flight, Ordering::SeqCst);
-        // Once all have been there nobody waits any more.
+        // Once all requests have arrived, none waits any more.
         if self.max_in_flight.load(Ordering::SeqCst) >= self.expected {
             self.complete.notify_waiters();
         } else {
-            // Whoever gives up has seen too few, which the test says.
+            // After a timeout too few requests have arrived, and the test fails.
             let _ = tokio::time::timeout(TIMEOUT, complete).await;
         }
         self.in_flight.fetch_sub(1, Ordering::SeqCst);

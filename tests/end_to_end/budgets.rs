@@ -43,7 +43,7 @@ fn budget_ends_tool_loops_and_counts_their_usage_on_resume() {
             (&report["spent"]["prompt_tokens"], &report["spent"]["completion_tokens"]),
             (&json!(140), &json!(70))
         );
-        // Further turns are no retries.
+        // Further turns are not retries.
         let timings = &report["timings"];
         assert_eq!((&timings["requests"], &timings["retries"]), (&json!(10), &json!(0)));
         assert_eq!(timings["tasks"][0]["retries"], 0);
@@ -75,7 +75,7 @@ fn budget_ends_a_run_between_an_answer_and_its_judges() {
     workspace.write("suite.yaml", judged_runs::suite(&model, &judge, step, ""));
     let run = ["run", "suite.yaml", "--run-id", "r", "-j", "1"];
     let ended = workspace.run(&[&run[..], &["--max-tokens-total", "42"]].concat()).expect_code(4);
-    // The ninth answer or reply uses it up; one more of the other role may be in flight.
+    // The ninth answer or reply exhausts the budget; one more request of the other role may be in flight.
     let asked = model.requests() + judge.requests();
     assert!((9..=10).contains(&asked), "{asked} requests");
     let said = format!("max_tokens_total 42: {} tokens are spent", asked * 5);

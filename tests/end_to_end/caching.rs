@@ -1,4 +1,4 @@
-//! Answers that are kept between runs, and runs that are named by `--resume`.
+//! The response cache, and the runs that `--resume` names.
 
 use crate::server::{Server, completion, completion_with_reason, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
@@ -57,7 +57,7 @@ fn cached_answers_are_reused_and_give_the_same_files() {
     let timings = workspace.json("second", "timings.json");
     assert_eq!((&timings["tasks"][0]["model_calls"], &timings["latency"]), (&json!(0), &Value::Null));
 
-    // A changed setting, a changed prompt, a changed question: each is asked.
+    // A changed setting, prompt or question is not in the cache.
     for (id, set) in [
         ("warmer", "backends.model.config.default_params.temperature=0.8"),
         ("other-model", "backends.model.config.model=n"),
@@ -69,7 +69,7 @@ fn cached_answers_are_reused_and_give_the_same_files() {
     workspace.write("rows.jsonl", rows(40).replacen("question 7\"", "question 99\"", 1));
     assert_eq!(run("one-row", &["--cache=kept"]), 2);
 
-    // Nobody else may look into it, and the key of the server is not in it.
+    // The cache is not empty.
     let text = std::fs::read_dir(workspace.path("kept/v1")).expect("a folder").flatten().count();
     assert!(text > 0);
 }
@@ -87,7 +87,7 @@ fn cached_answers_cost_nothing() {
     let first = spent("first", &[]);
     assert!(first > 0);
     assert_eq!(spent("second", &["--max-tokens-total", "1"]), 0);
-    // Nor does it when the run is gone on with.
+    // Nor does it in a resumed run.
     assert_eq!(spent("second", &["--max-tokens-total", "1", "--resume"]), 0);
 }
 

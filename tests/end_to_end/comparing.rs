@@ -1,4 +1,4 @@
-//! `compare`: the answers of gates, and their exit codes.
+//! `compare`: the verdicts of gates, and their exit codes.
 
 use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, suite};
@@ -50,7 +50,7 @@ fn every_verdict_has_its_exit_code() {
         (&["base", "warm", "--allow", "settings"], 0, "(allowed)"),
     ] {
         let ended = workspace.run(&[&["compare"], arguments].concat()).expect_code(code);
-        // Lines are broken where they are too long.
+        // Long lines are wrapped.
         let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(part), "{arguments:?}\n{}", ended.stdout);
         assert_eq!(ended.stderr, "");
@@ -71,7 +71,7 @@ fn compare_warns_of_a_gate_that_the_new_suite_lacks() {
     assert!(xml.contains(&format!("<skipped message=\"{said}")), "{xml}");
     let quiet = workspace.run(&["compare", "base", "worse", "--quiet"]).expect_code(0);
     assert!(quiet.stderr.contains(&format!("warning: {said}")), "{}", quiet.stderr);
-    // Whoever names a gate knows which.
+    // A gate on the command line needs no warning.
     let own = workspace.run(&["compare", "base", "worse", "--margin", "0.2"]).expect_code(10);
     assert!(!own.stdout.contains("warning"), "{}", own.stdout);
     workspace.write("looser.yaml", workspace.read("wrong.yaml").replace("margin: 0.1", "margin: 0.9"));
@@ -245,7 +245,7 @@ fn compare_reports_to_build_servers() {
     assert_eq!(quiet.stdout, "REGRESSION: 1 of 1 metric: exact_match of rows\n");
 }
 
-/// Of a suite that a gate is taken from, nothing else is read.
+/// Only the gate is read from the suite that `--gate` names.
 #[test]
 fn gate_of_a_suite_needs_only_its_own_variables() {
     let workspace = workspace();

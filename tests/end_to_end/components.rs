@@ -21,7 +21,7 @@ fn failure_of_a_metric_stays_with_its_sample() {
         .map(|deed| ((*deed).to_owned(), (*deed).into()))
         .collect();
     let backend = scripted_backend(&workspace, &json!({"answers": answers, "default": "fine"}));
-    // The deed is taken from the question, which the backend does not see when it is `trap`.
+    // The metric reads the question; the backend does not see it, since it would trap as well.
     let metrics = "[{metric_id: obedient, implementation: ./hostile.wasm, params: {prediction_field: sample.messages.0.content.0.text}}]";
     workspace.write(
         "suite.yaml",

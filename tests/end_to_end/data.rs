@@ -1,4 +1,4 @@
-//! Datasets: every task type, every loader, and what becomes of rows that are no Samples.
+//! Datasets: every task type, every loader, and invalid rows.
 
 use crate::hub_server::{Fault, HubServer};
 use crate::scripted_backend::constant_backend;
@@ -6,7 +6,7 @@ use crate::server::{Server, completion};
 use crate::support::{Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 
-/// The datasets that ship with the tests: a task type, and the file of its rows.
+/// The datasets of the tests: a task type, its loader, and the file of its rows.
 const DATASETS: [(&str, &str, &str); 13] = [
     ("multiple-choice", "jsonl", "samples.jsonl"),
     ("short-answer", "csv", "samples.csv"),
@@ -23,7 +23,7 @@ const DATASETS: [(&str, &str, &str); 13] = [
     ("agent", "jsonl", "samples.jsonl"),
 ];
 
-/// A suite over some files, with one task for each.
+/// A suite over some datasets, with one task for each.
 fn suite_with_datasets(datasets: &[(&str, String)], backend: &str) -> String {
     let listed: String =
         datasets.iter().map(|(id, keys)| format!("  - {{dataset_id: {id}, {keys}}}\n")).collect();
@@ -36,7 +36,7 @@ fn suite_with_datasets(datasets: &[(&str, String)], backend: &str) -> String {
     )
 }
 
-/// Two whole numbers that the same float is nearest to are different labels, of rows of lines and of rows of one array.
+/// Two integers with the same nearest float stay different labels, in JSON Lines and in a JSON array.
 #[test]
 fn whole_numbers_of_any_length_keep_their_digits() {
     let workspace = Workspace::new();
@@ -90,7 +90,7 @@ fn every_task_type_is_shown_validated_and_run() {
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 56);
     assert!(samples.iter().all(|sample| sample["outcome"] == "scored"), "{samples:?}");
-    // What lies on this machine reaches the server as data, and nothing else does.
+    // Local media reach the server as data URLs, and nothing else does.
     let bodies = server.bodies();
     let images = bodies
         .iter()
@@ -346,7 +346,7 @@ fn unusable_media_give_typed_errors() {
     workspace.write("d/cut.png", &picture[..picture.len() / 2]);
     workspace.write("d/text.png", "no picture at all");
     workspace.write("d/good.png", &picture);
-    // The header of a picture of 50,000 x 50,000, and nothing behind it.
+    // The header of an image of 50,000 x 50,000 pixels, without the pixels.
     let header =
         [b"IHDR".as_slice(), &50_000_u32.to_be_bytes(), &50_000_u32.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
     let checked = [header.as_slice(), &crc32fast::hash(&header).to_be_bytes()].concat();
@@ -475,7 +475,7 @@ fn hub_dataset_is_downloaded_resumed_and_pinned() {
         crate::support::CommandOutput::of(program.output().expect("the program runs"))
     };
 
-    // The download breaks off, and the server is gone for as long as the program asks.
+    // The download is cut off, and the server fails until the retries are exhausted.
     hub.fault("data/train.jsonl", Fault::CutAfter(30_000));
     for _ in 0..5 {
         hub.fault("data/train.jsonl", Fault::Status(503, vec![("retry-after", "0".to_owned())]));
@@ -491,7 +491,7 @@ fn hub_dataset_is_downloaded_resumed_and_pinned() {
     );
     assert!(resumed.iter().all(|seen| seen.sent <= train.len() - 30_000), "only the rest is sent");
 
-    // A run of the same, without the hub.
+    // The same dataset without the hub.
     workspace.write("test.yaml", suite_with_datasets(&[("test", keys("test"))], &server.backend("")));
     run(&["data", "stats", "test.yaml", "--json"]).expect_code(0);
     let asked = hub.seen().len();

@@ -1,4 +1,4 @@
-//! What the `data` commands tell of a dataset beside its invalid rows, and what a run tells of the same.
+//! What the `data` commands report of a dataset besides its invalid rows, and what a run reports of the same.
 
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace, suite};
@@ -27,7 +27,7 @@ fn samples_without_a_usable_reference_are_reported() {
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let warning = "1 sample has no reference that `exact_match` can use";
     assert!(ended.stderr.contains(warning), "{}", ended.stderr);
-    // Where all have one nothing is said.
+    // There is no warning if all samples have a reference.
     workspace.write("rows.jsonl", format!("{}\n", rows[0]));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "s"]).expect_code(0);
     assert!(!ended.stderr.contains("no reference"), "{}", ended.stderr);

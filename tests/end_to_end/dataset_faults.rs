@@ -1,4 +1,4 @@
-//! What is wrong with datasets and with the prompts that are made of them: found as early as can be, and told where.
+//! Errors in datasets and in prompts made of them are found as early as possible and reported with their position.
 
 use crate::files::files_below;
 use crate::hub_server::{Fault, HubServer};
@@ -7,7 +7,7 @@ use crate::support::{CommandOutput, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 use std::sync::{Arc, Barrier};
 
-/// A workspace with some rows and a suite whose model has this prompt.
+/// A workspace with some rows and a suite whose model has a prompt template.
 fn workspace_with_prompt(server: &Server, count: usize, template: &str, further: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(count));
@@ -59,7 +59,7 @@ fn broken_chat_template_is_found_before_the_run() {
 fn samples_found_invalid_late_count_towards_max_invalid() {
     let server = Server::start(|_| completion("answer 1"));
     let template = "{{ sample.metadata.hint }}";
-    // Of 40 rows two may be invalid.
+    // Two of 40 rows may be invalid.
     let workspace = workspace_with_prompt(&server, 40, template, "");
     let run = ["run", "suite.yaml", "--run-id", "r", "--set", "custom.mode=sequential"];
     let ended = workspace.run(&run).expect_code(4);
@@ -71,7 +71,7 @@ fn samples_found_invalid_late_count_towards_max_invalid() {
     assert_eq!(recorded.len(), 3, "one more than is allowed, and none behind it");
     assert!(recorded.iter().all(|sample| sample["outcome"] == "invalid_sample"), "{recorded:?}");
     assert!(workspace.read("runs/r/events.jsonl").contains("too_many_invalid"));
-    // Those of an earlier process count too.
+    // Invalid rows of an earlier process count too.
     let ended = workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(4);
     assert!(ended.stderr.contains("3 of the first 3 rows of `rows` are no Samples"), "{}", ended.stderr);
     assert_eq!(workspace.samples("r").len(), 3);
@@ -110,7 +110,7 @@ fn filter_on_an_unknown_field_gives_a_warning() {
     with("filter: {subject: law}");
     let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
     assert!(ended.stderr.contains("it keeps nothing; there are: id, question, answer"), "{}", ended.stderr);
-    // A field that some rows have, and one that is to be missing, are no slips.
+    // A field that some rows have, and one that must be missing, give no warning.
     with("filter: {flag: null}, exclude: {answer: [answer 0, answer 7]}");
     let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(0);
     assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
@@ -123,7 +123,7 @@ fn error_in_a_dataset_points_at_its_key() {
     workspace.write("rows", "0\n1\n");
     for (keys, key) in [
         ("      labels_path: nowhere.lst", "labels_path"),
-        // Its name is part of that of the rows.
+        // Its name is a prefix of that of the rows.
         ("      labels_path: rows", "labels_path"),
         ("      content_root: nowhere", "content_root"),
         ("      preprocess: docvqa\n      preprocess_kwargs:\n        content_root: nowhere", "content_root"),
@@ -267,11 +267,11 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
         kinds.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect::<Vec<_>>()
     };
     let validate = ["data", "validate", "suite.yaml", "--json"];
-    // Nothing but what rows name is fetched, and each once.
+    // Only files that rows name are downloaded, each once.
     assert_eq!(kinds(run(&validate, "cache")), of(&[("media_missing", 1), ("media_outside_root", 1)]));
     assert_eq!(hub.seen_of("data/pictures/a.png").len(), 1);
     assert!(!hub.seen().iter().any(|seen| seen.target.contains("c.png")));
-    // From then on the hub is not needed.
+    // The hub is not needed from then on.
     let asked = hub.seen().len();
     run(&["run", "suite.yaml", "--run-id", "r", "--offline"], "cache");
     assert_eq!(hub.seen().len(), asked);
@@ -282,7 +282,7 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
     let sample = &workspace.samples("r")[1]["sample"];
     assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!(["team/pictures/data/pictures/a.png"]));
 
-    // One that was changed is fetched anew, and where that cannot be it is not used.
+    // A changed file is downloaded again, and is not used if that is impossible.
     let mut files = files_below(&workspace.path("cache/datasets")).into_iter();
     let cached = files.find(|file| file.ends_with("a.png")).expect("it is cached");
     std::fs::write(&cached, &picture[..picture.len() - 1]).expect("written");
@@ -292,9 +292,9 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
     assert_eq!(kinds(run(&validate, "cache")), of(&[("media_missing", 1), ("media_outside_root", 1)]));
     assert_eq!(std::fs::read(&cached).expect("a file"), picture);
 
-    // A hub that fails is asked as often as for the rows, and no more for the rest.
+    // Requests to a failing hub are retried as for the rows, and no further file is requested after that.
     for _ in 0..5 {
-        // Both are asked for at the same time.
+        // Both files are requested at the same time.
         for path in ["data/pictures/a.png", "shared/b.png"] {
             hub.fault(path, Fault::Status(503, vec![("retry-after", "0".to_owned())]));
         }
@@ -303,7 +303,7 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
     assert_eq!(kinds(run(&validate, "other")), failed);
 }
 
-/// A hub with rows that each name a picture, and the suite over them.
+/// A hub with a dataset whose rows each name an image, and a workspace with a suite over it.
 fn hub_with_images(count: usize, backend: &str) -> (HubServer, Workspace) {
     let hub = HubServer::start();
     hub.commit("team/pictures", "main", "0123456789012345678901234567890123456789");
@@ -334,7 +334,7 @@ fn images_of_a_hub_dataset_are_downloaded_concurrently() {
     for number in 0..4 {
         hub.fault(&format!("{number}.png"), Fault::Hold(vec![Arc::clone(&together)]));
     }
-    // None of the four is sent before all were asked for.
+    // None of the four is sent before all were requested.
     let ended = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
     let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     assert_eq!(report["datasets"][0]["samples"], 6, "{report}");

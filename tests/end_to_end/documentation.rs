@@ -1,4 +1,4 @@
-//! What the documentation says is what the program does.
+//! The help texts and examples match the program.
 
 use crate::support::{Workspace, repository, rows};
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn metrics_command_explains_every_kind_of_scoring_plugin() {
             assert!(ended.stdout.contains(expected), "{name}: {expected}\n{}", ended.stdout);
         }
     }
-    // The name of a metric and of an aggregator.
+    // This is the name of a metric and of an aggregator.
     let both = workspace.run(&["metrics", "pass_at_k"]).expect_code(0);
     assert_eq!(both.stdout.matches("pass_at_k, version").count(), 2, "{}", both.stdout);
     let all = workspace.run(&["metrics"]).expect_code(0);
@@ -41,7 +41,7 @@ fn metrics_command_explains_every_kind_of_scoring_plugin() {
     assert!(ended.stderr.contains("did you mean `last_number`?"), "{}", ended.stderr);
 }
 
-/// What `gage-host metrics NAME` shows of each metric, extractor, judge and aggregator is a part of a suite that can be run.
+/// The example that `gage-host metrics NAME` shows for each metric, extractor, judge and aggregator is part of a valid suite.
 #[test]
 fn every_example_of_the_metrics_command_is_valid() {
     let workspace = Workspace::new();
@@ -93,7 +93,7 @@ role_adapters:
         for member in &shown {
             let example = member["example"].as_str().unwrap_or_default();
             assert!(example.contains(name) && !example.contains('…'), "{name}: {example}");
-            // All that need no steps of their own are one suite.
+            // The metrics that need no steps of their own form one suite.
             match example.strip_prefix("  metrics:\n").filter(|metrics| !metrics.contains("custom:")) {
                 Some(metrics) => plain.push(metrics.replace("my_", &format!("my_{}_", plain.len()))),
                 None => validate(name, example),

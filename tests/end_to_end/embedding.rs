@@ -1,4 +1,4 @@
-//! The step `embed`: how close answers are in meaning to their references, by a server's vectors.
+//! The step `embed`: the similarity of answers and references, from the vectors of a server.
 
 use crate::server::{Server, completion, question_number};
 use crate::support::Workspace;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use wiremock::ResponseTemplate;
 
-/// Rows with references of many kinds.
+/// Rows with one, several and no references.
 fn rows() -> String {
     [
         json!({"id": "same", "question": "question 0", "references": ["north"]}),
@@ -19,7 +19,7 @@ fn rows() -> String {
     .concat()
 }
 
-/// A suite whose model is asked at the server, as is the one that makes vectors.
+/// A suite whose model and whose embedding model are at the same server.
 fn suite(server: &Server, embed: &str, more: &str) -> String {
     let uri = server.server.uri();
     format!(
@@ -42,7 +42,7 @@ custom:
     )
 }
 
-/// The vector of a text that is a direction.
+/// The vector of a text that names a direction.
 fn vector(text: &str) -> Value {
     match text {
         "north" => json!([0.0, 1.0]),
@@ -54,7 +54,7 @@ fn vector(text: &str) -> Value {
     }
 }
 
-/// The answer to a request for vectors.
+/// The reply to a request for embeddings.
 fn embeddings_reply(request: &wiremock::Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     assert_eq!(body["model"], "compass");
@@ -68,7 +68,7 @@ fn embeddings_reply(request: &wiremock::Request) -> ResponseTemplate {
         .set_body_json(json!({"data": data, "usage": {"prompt_tokens": 2 * texts.len()}}))
 }
 
-/// A server that says a text to each question, and has the vectors of directions.
+/// A server that gives one answer to all questions, and embeds the names of directions.
 fn server(answer: &'static str) -> Server {
     let server = Server::start(move |_| completion(answer));
     server.respond_at("/v1/embeddings", embeddings_reply);
@@ -105,7 +105,7 @@ fn similarities_are_recorded_and_rescored_without_a_model() {
         (&json!(2), &json!(["missing_reference"]))
     );
     assert!(is_close(&card(3)["primary_score"], -1.0) && card(3)["pass"] == false, "{}", card(3));
-    // Scored again and verified from what is recorded, and played back without a server.
+    // The run is rescored and verified from its records, and replayed without the server.
     let asked = server.requests();
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
     assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/r/summary.json"));
@@ -156,7 +156,7 @@ fn empty_answer_is_scored_and_an_invalid_vector_fails() {
                 "{message}"
             );
             assert_eq!(sample["model_output"]["answer"], answer, "what the model said is kept");
-            // Vectors that were paid for and cannot be compared are in no record.
+            // The usage of vectors that cannot be compared is in no record.
             let unrecorded = &workspace.json("r", "manifest.json")["unrecorded_usage"]["vectors"];
             let tokens = if answer == "nowhere" { json!(4) } else { Value::Null };
             assert_eq!(unrecorded["prompt_tokens"], tokens, "{answer}");
@@ -164,7 +164,7 @@ fn empty_answer_is_scored_and_an_invalid_vector_fails() {
     }
 }
 
-/// An answer is in the journal before its vectors are asked for, so that a run that goes on asks for them alone.
+/// An answer is in the journal before its vectors are requested, so a resumed run requests only the vectors.
 #[test]
 fn failed_embedding_is_retried_without_the_model() {
     let (works, model_asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));

@@ -7,10 +7,10 @@ use std::process::Command;
 
 const FORMATS: [&str; 5] = ["lm-eval", "inspect", "every-eval-ever", "parquet", "csv"];
 
-/// What a model may write, and a page of HTML.
+/// An answer with control characters, quotes and HTML.
 const HOSTILE: &str = "\u{1b}[31m\"\\\n</script>\u{2028}\u{202e}🙂,answer 1";
 
-/// A run of twelve questions, of which one is no Sample.
+/// A run over twelve rows, one of them invalid.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(11) + "{\"id\": \"odd\"}\n");
@@ -51,12 +51,12 @@ fn every_export_format_is_written_and_replaces_nothing() {
     let text = std::fs::read_to_string(samples.expect("samples")).expect("text");
     let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
     assert_eq!(first["resps"], json!([[HOSTILE]]));
-    // The run is as it was.
+    // The run is unchanged.
     workspace.run(&["verify", "nightly", "--files-only"]).expect_code(0);
     check_with_reference_readers(&workspace);
 }
 
-/// Where `GAGE_EXPORT_PYTHON` names a Python with the packages of the formats, they read what was written.
+/// Reads the exports with the Python packages of the formats, if `GAGE_EXPORT_PYTHON` names a Python that has them.
 fn check_with_reference_readers(workspace: &Workspace) {
     let Some(python) = std::env::var_os("GAGE_EXPORT_PYTHON") else {
         eprintln!(
@@ -117,7 +117,7 @@ fn impossible_exports_are_refused_with_advice() {
     }
     workspace.run(&["export", "stopped", "--format", "csv", "--partial"]).expect_code(0);
     if cfg!(target_os = "linux") {
-        // A device that takes nothing, whoever asks.
+        // Nobody can write below /proc, not even root.
         let ended = workspace
             .run(&["export", "nightly", "--format", "csv", "--out", "/proc/figures.csv"])
             .expect_code(2);

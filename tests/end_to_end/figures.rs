@@ -1,4 +1,4 @@
-//! How scores become figures: aggregations, slices, clusters, repeats, and components that aggregate.
+//! Figures made of scores: aggregations, slices, clusters, repeats, and custom aggregators.
 
 use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, suite};
@@ -48,7 +48,7 @@ fn figures_have_slices_clusters_and_aggregations() {
     let found = figures(&workspace, "r");
     let value = |place: usize| found[place]["value"].as_f64();
     assert_eq!((value(0), value(1), value(2), value(3)), (Some(0.75), Some(0.75), Some(40.0), Some(1.0)));
-    // Each passage has three of four right, so that the spread between passages says nothing.
+    // Each passage has three of four right, so there is no spread between passages.
     assert_eq!((&found[0]["clusters"], &found[0]["interval"]["method"]), (&json!(10), &json!("wilson")));
     let slices: Vec<(&str, f64, u64)> = found[0]["slices"]
         .as_array()
@@ -66,7 +66,7 @@ fn figures_have_slices_clusters_and_aggregations() {
     insta::assert_snapshot!("figures", ended.stdout.split("\n\n").next().unwrap_or_default());
 }
 
-/// A mistyped path is no error, for some datasets have a field only here and there; but it is told.
+/// A mistyped path gives a warning and no error, because a field may be in some rows only.
 #[test]
 fn unused_field_path_gives_a_warning_with_the_nearest_one() {
     let workspace = workspace();
@@ -95,7 +95,7 @@ fn unused_field_path_gives_a_warning_with_the_nearest_one() {
     }
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
     assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/r/summary.json"));
-    // What no judge said cannot be scored.
+    // A missing judge output cannot be scored.
     let ended = workspace.run(&["score", "runs/r", "--metric", "judge_score"]).expect_code(2);
     for expected in [
         "the metric `judge_score` reads `judge_output.score`, and the run has none",
@@ -105,7 +105,7 @@ fn unused_field_path_gives_a_warning_with_the_nearest_one() {
     }
 }
 
-/// Where the suite wants an error for each sample, that is enough.
+/// If the suite asks for an error per sample, there is no warning as well.
 #[test]
 fn missing_field_that_is_an_error_is_reported_once() {
     let workspace = workspace();

@@ -1,4 +1,4 @@
-//! The history of a folder of runs: baselines, trends, flips, and an index that is worth nothing.
+//! The history of a folder of runs: baselines, trends, flips, and an index that can be rebuilt.
 
 use crate::scripted_backend::constant_backend;
 use crate::server::Server;
@@ -53,11 +53,11 @@ fn a_run_is_compared_with_the_baseline_of_its_suite() {
         let ended = workspace.run(arguments).expect_code(2);
         assert!(ended.stderr.contains(part), "{arguments:?}\n{}", ended.stderr);
     }
-    // What the others are compared with is not swept away.
+    // `gc` keeps the baseline.
     workspace.run(&["runs", "gc", "--keep", "1", "--yes"]).expect_code(0);
     assert!(workspace.path("runs/first").exists() && !workspace.path("runs/second").exists());
     run(&workspace, "words.yaml", "second");
-    // The index is lost, the choice is not.
+    // A lost index loses no baseline.
     std::fs::write(workspace.path("runs/.gage-index.sqlite"), "no index at all").expect("written");
     let ended = workspace.run(&["compare", "second"]).expect_code(0);
     assert!(
@@ -85,7 +85,7 @@ fn unknown_total_is_shown_as_unknown() {
     let workspace = workspace();
     run(&workspace, "words.yaml", "whole");
     run(&workspace, "words.yaml", "stopped");
-    // As of a run whose budget was used up before all of a long file was read.
+    // As in a run whose budget was exhausted before a long file was read to its end.
     let mut summary = workspace.json("stopped", "summary.json");
     summary["samples"]["total_is_least"] = json!(true);
     summary["metrics"][0]["total_is_least"] = json!(true);
@@ -110,7 +110,7 @@ fn trend_shows_figures_over_time_with_flip_rates() {
     run(&workspace, "words.yaml", "second");
     workspace.write("rows.jsonl", rows(20));
     run(&workspace, "words.yaml", "shorter");
-    // The times are those of this machine.
+    // The times would differ between test runs.
     for (minute, run_id) in ["first", "second", "shorter"].iter().enumerate() {
         let mut manifest: Value = workspace.json(run_id, "manifest.json");
         manifest["created_at"] = format!("2026-01-31T09:0{minute}:00Z").into();
@@ -167,7 +167,7 @@ fn runs_are_listed_and_deleted_only_with_confirmation() {
         workspace.run(&["run", "config/custom/words.yaml", "--run-id", run]).expect_code(0);
     }
     workspace.run(&["score", "runs/a", "--run-id", "of-a"]).expect_code(0);
-    // One that was killed, and one that no program can read.
+    // A killed run, and one that cannot be read.
     let killed = workspace
         .read("runs/b/manifest.json")
         .replace("\"complete\"", "\"running\"")

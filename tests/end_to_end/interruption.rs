@@ -1,4 +1,4 @@
-//! A run that is killed, interrupted, resumed, or shared by two processes.
+//! Runs that are killed, interrupted, resumed, or used by two processes.
 
 use crate::server::{Server, completion, completion_with_reason, question_number};
 use crate::support::{CommandOutput, RESULT_FILES, Workspace, rows, send_signal, suite};
@@ -55,14 +55,14 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     blocking.wait_until_blocked();
     let journal = workspace.path("runs/r/journal/000001.jsonl");
     let answers = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(r#""awaits_scores":true"#).count();
-    // Killed sooner, it might have recorded four whole batches and no answer that waits for its neighbours.
+    // Before that, the journal might hold four whole batches and no answer that waits for its batch.
     while answers(&std::fs::read(&journal).unwrap_or_default()) <= 4 * 32 {
         assert!(child.try_wait().expect("a child").is_none(), "the run ended too early");
         std::thread::yield_now();
     }
     child.kill().expect("killed");
     child.wait().expect("gone");
-    // As a machine that lost its power would leave it: half a record at the end.
+    // Half a record at the end, as after a power failure.
     let mut bytes = std::fs::read(&journal).expect("a journal");
     let recorded = answers(&bytes);
     assert!(recorded > 0 && recorded < 200, "{recorded} answers");
@@ -76,7 +76,7 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     assert_eq!(report["summary"]["samples"]["total"], 200);
     workspace.run(&["run", "suite.yaml", "--run-id", "whole", "--concurrency", "64"]).expect_code(0);
     workspace.assert_equal_files("r", "whole", &RESULT_FILES);
-    // What is counted is of the process that went on.
+    // The counts are those of the process that resumed.
     let timings = workspace.json("r", "timings.json");
     let count = |key: &str| timings[key].as_u64().expect("a count");
     assert_eq!((count("samples"), count("retries")), (count("requests"), 0));
@@ -133,7 +133,7 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     let blocking = BlockingServer::start(10);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
-    // What is in flight fails soon after, and is tried again by the run that goes on.
+    // The requests in flight time out soon, and are repeated by the resumed run.
     let backend = blocking.server.backend(", timeout: 2, max_retries: 0");
     workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
     let child = workspace.start(&ARGUMENTS);
@@ -141,7 +141,7 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     let ended = CommandOutput::interrupt(child).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     assert_eq!(workspace.json("r", "manifest.json")["status"], "interrupted");
-    // Its coverage is that of all forty, wherever it is said.
+    // The coverage counts all forty samples everywhere.
     let done = workspace.samples("r").len();
     let scored = workspace.samples("r").iter().filter(|sample| sample["outcome"] == "scored").count();
     let expect_part = |run: &str| {
@@ -163,12 +163,12 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     assert!(ended.stdout.contains(&format!("{scored}/40")), "{}", ended.stdout);
     let listed = workspace.run(&["runs", "list"]).expect_code(0);
     assert!(listed.stdout.contains(&format!("{done} of 40")), "{}", listed.stdout);
-    // What is there can be scored, and is not called complete.
+    // The interrupted run can be rescored; the result is not complete either.
     let again = workspace.run(&["score", "runs/r", "--run-id", "scored"]).expect_code(4);
     assert!(again.stderr.contains("the run r is interrupted"), "{}", again.stderr);
     expect_part("scored");
     workspace.run(&["verify", "scored"]).expect_code(0);
-    // What it came to is verified, and what was edited of it is told.
+    // The interrupted run can be verified, and edited files are found.
     let verified = workspace.run(&["verify", "r"]).expect_code(0);
     for part in ["scored again: 1 figure and every sample came out the same", "r: verified, and not complete"]
     {
@@ -182,7 +182,7 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
         let before = workspace.read(&path);
         let edited = before.replacen(from, to, 1);
         assert_ne!(before, edited, "{file}");
-        // Files are put in their place by renaming.
+        // The file is replaced, as a program would.
         workspace.write("edited", edited);
         std::fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
@@ -207,14 +207,14 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     workspace.run(&["verify", "r", "--quiet"]).expect_code(0);
     std::fs::remove_dir_all(workspace.path("runs/r/exports")).expect("not wanted any more");
     blocking.release();
-    // The newest run of the suite that has not come to its end, and there is one; then there is none.
+    // Without an id, the newest unfinished run of the suite is resumed. After that there is none.
     let newest = ["run", "suite.yaml", "-j", "4", "--resume"];
     let resumed = workspace.run(&newest).expect_code(0);
     assert!(resumed.stderr.contains("going on with runs/r"), "{}", resumed.stderr);
     assert_eq!(workspace.samples("r").len(), 40);
     let none = workspace.run(&newest).expect_code(2);
     assert!(none.stderr.contains("holds no run of this suite that could go on"), "{}", none.stderr);
-    // What had been recorded is not asked anew where it is gone.
+    // Lost records are not requested again.
     let journal = workspace.path("runs/r/journal/000001.jsonl");
     std::fs::rename(&journal, workspace.path("aside")).expect("moved");
     let gone = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat());
@@ -223,7 +223,7 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     assert!(!journal.exists());
 }
 
-/// Rows that have to be read to be counted are counted when the run is stopped.
+/// Filtered rows must be read to be counted, which happens when the run is interrupted.
 #[cfg(unix)]
 #[test]
 fn coverage_of_an_interrupted_run_counts_filtered_rows_only() {
@@ -241,20 +241,20 @@ fn coverage_of_an_interrupted_run_counts_filtered_rows_only() {
     CommandOutput::interrupt(child).expect_code(130);
     let samples = workspace.json("r", "summary.json")["samples"].clone();
     assert_eq!(samples["total"], 12, "{samples}");
-    // Four are sent at once, not always in their order, so that some before the one that was asked for may be left.
+    // Four requests are sent at once, in any order, so some rows before a blocked one may be missing.
     assert!(samples["not_reached"].as_u64().is_some_and(|left| (1..=8).contains(&left)), "{samples}");
 }
 
-/// The end of a terminal is as good as Ctrl-C, unless the run was begun to outlive it.
+/// A hangup acts like Ctrl-C, unless the run was started with `nohup`.
 #[cfg(target_os = "linux")]
 #[test]
 fn hangup_ends_a_run_cleanly_unless_it_is_ignored() {
-    // Whoever runs the tests may ignore it, too.
+    // The tests themselves may run with the signal ignored.
     for (before, code) in [("exec env --default-signal=HUP", 130), ("trap '' HUP; exec", 0)] {
         let blocking = BlockingServer::start(10);
         let workspace = Workspace::new();
         workspace.write("rows.jsonl", rows(40));
-        // What is in flight fails soon after, and waits to be sent again; a run that ends gives that up.
+        // The requests in flight time out soon and wait for a retry, which an interrupted run drops.
         let backend = blocking.server.backend(", timeout: 2, max_retries: 3");
         workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
         let mut command = workspace.program_in_shell(&format!("{before} \"$0\" \"$@\""));

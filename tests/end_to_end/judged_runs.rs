@@ -1,4 +1,4 @@
-//! Runs with judges that lose replies, fail, or are still thinking when the process ends.
+//! Runs with judges whose replies are unreadable, fail, or are missing when the process ends.
 
 use crate::judging::{judged_question, prompt_of};
 use crate::killed_runs::{journal_header, journal_record, pseudo_random, write_running_manifest};
@@ -12,7 +12,7 @@ use wiremock::ResponseTemplate;
 
 const ROWS: usize = 40;
 
-/// A suite whose model and whose judges are servers, with a prompt of its own for either.
+/// A suite whose model and whose judge are servers.
 pub(crate) fn suite(model: &Server, judge: &Server, step: &str, further: &str) -> String {
     let (model, judge) = (model.backend(""), judge.backend(", max_retries: 0"));
     let steps = format!("[{{step: inference}}, {step}, {{step: auto_eval}}]");
@@ -68,7 +68,7 @@ fn run_killed_before_its_judges_replied_asks_only_them_again() {
         String::from_utf8_lossy(&text).matches(r#""awaits_judges":true"#).count()
     };
     let began = Instant::now();
-    // Five are judged, and four more are before their judge.
+    // Five answers are judged, and four more wait for their judge.
     while journal() < 9 {
         assert!(child.try_wait().expect("its state").is_none(), "the run ended");
         assert!(began.elapsed() < Duration::from_secs(120), "{} answers are in the journal", journal());
@@ -86,7 +86,7 @@ fn run_killed_before_its_judges_replied_asks_only_them_again() {
     workspace.run(&["verify", "r"]).expect_code(0);
 }
 
-/// Between an answer and its judgement as anywhere else.
+/// Some of the cuts are between an answer and its judgement.
 #[test]
 fn judged_journal_cut_at_any_byte_resumes_to_the_same_bytes() {
     let (model, judge, workspace) = (model(), Server::start(graded_reply), workspace(ROWS));
@@ -228,7 +228,7 @@ fn every_result_names_its_prompts() {
     let version = version_of("r");
     assert_eq!(prompt_names(&version), ["ask", "grade"], "{version}");
 
-    // Scored again it is that of the answers.
+    // Rescoring keeps the prompt version of the answers.
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
     workspace.assert_equal_files("again", "r", &RESULT_FILES);
     let metric = ["score", "runs/r", "--run-id", "other", "--metric", "contains"];
@@ -289,7 +289,7 @@ fn prompt_version_names_the_components_that_write_prompts() {
         assert!(!versions[..place].contains(version), "{version} stands for two");
     }
 
-    // Another run of the same has the same, and so have its answers when they are scored again by another suite.
+    // Another run of the same suite has the same version, and rescoring by another suite keeps it.
     assert_eq!(version_of("again", ONE_JUDGE, true), versions[0]);
     workspace.write("other.yaml", suite(&model, &judge, &instructed("Be kind."), ""));
     workspace.run(&["score", "runs/usual", "--config", "other.yaml", "--run-id", "rescored"]).expect_code(0);

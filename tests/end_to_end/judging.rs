@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A suite whose model answers as a script says, and whose judge is a server.
+/// A suite whose model is a script and whose judge is a server.
 pub(crate) fn suite(server: &Server, steps: &str, metrics: &str, further: &str) -> String {
     let model =
         "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'SCORE: 1.0'}}";
@@ -37,7 +37,7 @@ pub(crate) const STEPS: &str = "[{step: inference}, {step: judge, attempts: 2}, 
 
 #[test]
 fn unreadable_replies_do_not_enter_the_mean() {
-    // One in ten is never readable, one in ten only when it is asked once more.
+    // One reply in ten is never readable, and one in ten only at the second attempt.
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
     let server = Server::start(move |request| {
@@ -64,7 +64,7 @@ fn unreadable_replies_do_not_enter_the_mean() {
     let figure = &summary["metrics"][0];
     assert_eq!((&figure["n"], &figure["total"], &figure["coverage"]), (&json!(90), &json!(100), &json!(0.9)));
     assert_eq!(figure["outcomes"]["judge_unparseable"], 10);
-    // 50 even ones give 1, and 40 odd ones 0.5: what could not be read moves nothing.
+    // 50 even questions give 1 and 40 odd ones 0.5; unreadable replies do not count.
     assert_eq!(figure["value"].as_f64(), Some(70.0 / 90.0));
     assert!(ended.stdout.contains("10 judge_unparseable"), "{}", ended.stdout);
     assert_eq!(calls.load(Ordering::SeqCst), 80 + 10 * 2 + 10 * 2);
@@ -74,13 +74,13 @@ fn unreadable_replies_do_not_enter_the_mean() {
     assert_eq!(samples[3]["judge_output"]["replies"][0], "I would rather not say.");
 }
 
-/// Each component writes its own prompt, and the server answers it in the form that it asks for.
+/// Each component writes its own prompt, and the server replies in the form that the prompt requests.
 #[test]
 fn every_judge_component_reads_replies_to_its_own_prompt() {
     let server = Server::start(|request| {
         let text = prompt_of(request);
         let reply = match () {
-            // The model's answer is 'SCORE: 1.0': the better one wherever it stands.
+            // The model's answer, 'SCORE: 1.0', is the better one at either position.
             () if text.contains("WINNER") => {
                 let (first, second) = (text.find("SCORE: 1.0"), text.find("the baseline"));
                 format!("Clear.\nWINNER: {}", if first < second { "A" } else { "B" })
@@ -161,7 +161,7 @@ fn extracted_answer_is_scored_and_recorded() {
     assert_eq!(output["extraction"]["extractor"], "boxed");
     assert!(output["written"].as_str().is_some_and(|text| text.contains("Adding up")), "{output}");
 
-    // Where nothing is found there is no answer, and no score for it.
+    // If nothing is extracted, there is no answer and no score.
     workspace.write("none.yaml", text.replace(written, "no idea"));
     workspace.run(&["run", "none.yaml", "--run-id", "none"]).expect_code(0);
     let sample = &workspace.samples("none")[0];
@@ -214,7 +214,7 @@ fn invalid_steps_are_refused_before_the_run() {
 fn run_is_rescored_without_its_model() {
     let server = Server::start(|_| completion("CORRECT: yes\nSCORE: 1"));
     let workspace = workspace(70);
-    // Beside answers there is a row that is none.
+    // One row is invalid.
     workspace.write("rows.jsonl", rows(70) + "not JSON\n");
     let steps =
         "[{step: inference}, {step: judge}, {step: extract, extractors: [last_number]}, {step: auto_eval}]";
@@ -224,14 +224,14 @@ fn run_is_rescored_without_its_model() {
     let asked = server.requests();
     drop(server);
 
-    // The same scorers give the same bytes, but for the name of the run.
+    // The same scorers give the same bytes.
     workspace.run(&["score", "runs/first", "--run-id", "again"]).expect_code(0);
     assert_eq!(workspace.read("runs/again/samples.jsonl"), workspace.read("runs/first/samples.jsonl"));
     assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/first/summary.json"));
     assert_eq!(workspace.json("again", "manifest.json")["parent_run"], "first");
     assert_eq!(asked, 70);
 
-    // Others give theirs, and what was left out before stays so.
+    // Other scorers give other figures; the invalid row stays invalid.
     let scored = workspace
         .run(&[
             "score",
@@ -283,7 +283,7 @@ fn every_repeat_of_a_sample_is_recorded() {
     assert!(ids.chunks(4).all(|chunk| chunk.iter().all(|id| *id == chunk[0])), "{ids:?}");
 }
 
-/// Each row's answer, its reference, and what must come of it under metrics of several families.
+/// The rows are answers with their references; the snapshot holds their results by metrics of several components.
 #[test]
 fn odd_answers_have_a_stated_result() {
     let workspace = workspace(1);

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Two batches of scoring, the second not full.
+/// Two scoring batches, the second of them not full.
 const ROWS: usize = 40;
 
 fn workspace() -> Workspace {
@@ -67,7 +67,8 @@ fn answer_counts(journal: &[u8]) -> HashMap<u64, usize> {
     counts
 }
 
-/// Resumes a run after a failure, and checks that nothing is lost or repeated and that its files have the bytes of an undisturbed run.
+/// Resumes a run after a failure. Checks that nothing is lost or repeated, and that its files have the bytes of an undisturbed
+/// run.
 fn check_resumed(workspace: &Workspace, run_id: &str, before: &[u8]) {
     let resume: Vec<&str> = match workspace.path(&format!("runs/{run_id}/manifest.json")).exists() {
         true => [&arguments(run_id)[..], &["--resume"]].concat(),

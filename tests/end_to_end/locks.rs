@@ -1,4 +1,4 @@
-//! Locks: files that are gone, commands that can be copied, and what a RunConfig puts within longer texts.
+//! Locks: missing files, suggested commands, and placeholders of a RunConfig inside longer texts.
 
 use crate::server::Server;
 use crate::support::{CommandOutput, Workspace};
@@ -66,7 +66,7 @@ fn matching_lock_is_not_rewritten() {
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     freeze(&workspace);
-    // A file that is written anew is another.
+    // A rewritten file would have another inode.
     let file = || fs::metadata(workspace.path(LOCK)).expect("a lock").ino();
     let before = file();
     for update in [["--update"].as_slice(), &["--update", "datasets"]] {
@@ -176,7 +176,7 @@ fn lock_update_accepts_changes_with_arguments_in_any_order() {
     for (who, update) in [
         ("two", ["lock", "--update", SUITE].as_slice()),
         ("three", &["lock", SUITE, "--update"]),
-        // As the help says.
+        // This is the order of the help text.
         ("four", &["lock", SUITE, "--update", "settings"]),
     ] {
         let differing = run(who, &["lock", SUITE, "--check"]).expect_code(3);
@@ -211,13 +211,13 @@ fn rows_are_locked_and_checked() {
     let lock = "config/custom/words.gage.lock";
     workspace.run(&["lock", SUITE]).expect_code(0);
     assert!(workspace.read(lock).contains("rows: 40"));
-    // A lock that was sealed anew with another number of rows.
+    // A lock with another number of rows and a valid digest.
     let forged = workspace.read(lock).replace("rows: 40", "rows: 41");
     workspace.write(lock, lock_with_digest(&forged));
     let differing = workspace.run(&["lock", SUITE, "--check"]).expect_code(3);
     let row = differing.stdout.lines().find(|line| line.contains("datasets.rows.rows"));
     assert!(row.is_some_and(|row| row.contains("41") && row.contains("40")), "{}", differing.stdout);
-    // The lock of a run that was not locked has none, and is none the worse.
+    // The lock of an unlocked run holds no number of rows, and can be used.
     workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(0);
     assert!(!workspace.read("runs/r/gage.lock").contains("rows: 40"));
     workspace.run(&["lock", SUITE, "--check", "--lock", "runs/r/gage.lock"]).expect_code(0);

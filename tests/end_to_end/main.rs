@@ -1,4 +1,4 @@
-//! The program from the outside: real components and a real server on loopback. What needs a model is in `tests/models`.
+//! The program from the outside, with real components and a real server on loopback. Tests with a model are in `tests/models`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! `gage-host model`: files that are inspected, listed and fetched without loading them.
+//! `gage-host model`: files are inspected, listed and downloaded without loading them.
 
 use crate::hub_server::{Fault, HubServer};
 use crate::support::{CommandOutput, Workspace, repository};
@@ -53,7 +53,7 @@ fn model_file_is_downloaded_once_and_verified() {
     server.commit("owner/tiny", "main", commit);
     server.large_file("owner/tiny", "deeper/tiny.gguf", std::fs::read(model()).expect("the model"));
     server.file("owner/tiny", "README.md", "a model");
-    // The connection breaks once; the fetch goes on where it was.
+    // The connection is cut once, and the download continues where it was.
     server.fault("deeper/tiny.gguf", Fault::CutAfter(100_000));
     let cache = workspace.path("cache");
     let fetch = |arguments: &[&str]| {
@@ -80,7 +80,7 @@ fn model_file_is_downloaded_once_and_verified() {
     let none = fetch(&["hub:owner/tiny/README.md"]).expect_code(2);
     assert!(none.stderr.contains("README.md"), "{}", none.stderr);
 
-    // The same file by its address alone, from a server that says nothing of its digest.
+    // The same file by its URL alone, without a digest from the server.
     let address = server.address_of("owner/tiny", commit, "deeper/tiny.gguf");
     let web = fetch(&[&address, "--json"]).expect_code(0);
     let web: Value = serde_json::from_str(&web.stdout).expect("JSON");

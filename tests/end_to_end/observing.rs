@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and to whom.
+//! Events, metrics, traces, progress and logs of a run.
 
 use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wiremock::ResponseTemplate;
 
-/// A workspace with a suite of so many samples; the server fails the third for good.
+/// A workspace with a suite, and its server, which rejects the third question.
 fn workspace_with_failure(count: usize) -> (Workspace, Server) {
     let server = Server::start(|request| match question_number(request) {
         2 => ResponseTemplate::new(400).set_body_string("no"),
@@ -116,7 +116,7 @@ fn counters_can_be_read_during_the_run() {
     let addresses = Mutex::new(addresses);
     let read: Arc<Mutex<String>> = Arc::default();
     let seen = Arc::clone(&read);
-    // The answer to the second question waits until the counters were read.
+    // The server answers the second question after the counters were read.
     let server = Server::start(move |request| {
         if question_number(request) == 1 {
             let address = addresses.lock().expect("a lock").recv_timeout(Duration::from_secs(120));
@@ -149,7 +149,7 @@ fn counters_can_be_read_during_the_run() {
     );
 }
 
-/// What a collector of OpenTelemetry got.
+/// What an OpenTelemetry collector received.
 #[derive(Default)]
 struct ReceivedTelemetry {
     spans: Vec<Span>,
@@ -162,7 +162,7 @@ impl ReceivedTelemetry {
         self.spans.iter().filter(|span| span.name == name).collect()
     }
 
-    /// What a counter came to at last, over all whose attribute has this value.
+    /// The last total of a counter, over the data points with this value of an attribute.
     fn count(&self, name: &str, key: &str, wanted: &str) -> i64 {
         let last = self.metrics.iter().rfind(|metric| metric.name == name);
         let Some(metric::Data::Sum(sum)) = last.and_then(|metric| metric.data.as_ref()) else {
@@ -287,7 +287,7 @@ fn gage_eval_variables_apply_unless_gage_host_ones_are_set() {
     assert_eq!(workspace.samples("b").len(), 2);
     run(&[("GAGE_EVAL_INMEMORY_TRACE", "yes"), ("GAGE_EVAL_MAX_SAMPLES", "1")], "c").expect_code(0);
     assert!(!workspace.path("runs/c/events.jsonl").exists());
-    // The suite has no `tasks`, and what is said of them counts all the same.
+    // The suite has no `tasks`; the variables still apply to its only task.
     run(&[("GAGE_EVAL_MAX_INFLIGHT", "3"), ("GAGE_EVAL_PREFETCH_FACTOR", "4")], "d").expect_code(0);
     let config = workspace.read("runs/d/config.yaml");
     assert!(config.contains("max_inflight: 3") && config.contains("prefetch_factor: 4"), "{config}");
@@ -314,7 +314,7 @@ fn hanging_collectors_do_not_delay_the_end() {
         server.respond_at(path, move |_| never());
     }
     let (address, events) = (server.server.uri(), format!("{}/events", server.server.uri()));
-    // A post may take as long as it likes: without a bound of its own the end would never come.
+    // The timeout of a post is an hour, so the end needs a bound of its own.
     let observed =
         ["--report-http-url", &events, "--otlp-endpoint", &address, "--report-http-timeout", "3600"];
     let ended = workspace.run(&[&["run", "suite.yaml", "--run-id", "r"][..], &observed[..]].concat());
@@ -345,7 +345,7 @@ fn variables_are_listed_without_their_secrets() {
     assert_eq!((&threads["value"], &threads["successor"]), (&json!("4"), &json!("GAGE_HOST_CONCURRENCY")));
 
     let mut command = workspace.program();
-    // What differs from machine to machine is not part of the list.
+    // These variables would differ between machines.
     command.env_remove("HOME").env_remove("GAGE_CACHE_DIR").env_remove("GOMP_SPINCOUNT").arg("env");
     let ended = CommandOutput::of(command.env("OMP_WAIT_POLICY", "passive").output().expect("it runs"))
         .expect_code(0);

@@ -1,4 +1,4 @@
-//! What is known of a run before it begins: what is wrong with its tasks and roles, and what it would take.
+//! What is known before a run starts: errors in its tasks and roles, and its estimated cost.
 
 use crate::scripted_backend::constant_backend;
 use crate::server::Server;
@@ -17,7 +17,7 @@ fn image_for_a_text_only_backend_is_found_before_any_request() {
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(2);
     assert!(ended.stderr.contains("the first Sample of `rows` holds media"), "{}", ended.stderr);
     assert!(!workspace.path("runs/r").exists());
-    // Behind the first row it is the end of its sample.
+    // In a later row, it is an error of that sample alone.
     workspace.write("rows.jsonl", text.to_owned() + image);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     let samples = workspace.samples("r");
@@ -112,7 +112,7 @@ fn invalid_tasks_and_roles_are_refused_before_the_run() {
             assert!(ended.stderr.contains(expected), "{new}{further}\n{}", ended.stderr);
         }
     }
-    // A role of another kind, and the two ways to name a backend at once.
+    // A role of the wrong type, and both ways to name a backend at once.
     let named = suite(&backend, "[exact_match]")
         .replacen("metrics", provider, 1)
         .replace("{step: inference}", "{step: inference, adapter_id: finder}");
@@ -129,13 +129,13 @@ fn invalid_tasks_and_roles_are_refused_before_the_run() {
     let both = suite(&backend, "[exact_match]").replace("backend_id: model}", &inline);
     let ended = workspace(1, &both).run(&["validate", "suite.yaml"]).expect_code(0);
     assert!(ended.stderr.contains("`backend` is used"), "{}", ended.stderr);
-    // Metrics that nothing asks.
+    // Metrics without a step that scores.
     let unscored = suite(&backend, "[exact_match]").replace(", {step: auto_eval}", "");
     let ended = workspace(1, &unscored).run(&["validate", "suite.yaml"]).expect_code(0);
     assert!(ended.stderr.contains("no task has the step `auto_eval`"), "{}", ended.stderr);
 }
 
-/// A suite with a judge and prices, at which nothing is asked.
+/// A suite with a judge and prices, whose server is never reached.
 fn priced_suite() -> String {
     let nobody = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
     suite(nobody, "[exact_match]")

@@ -114,7 +114,7 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
     assert_eq!(recall["params_schema"]["properties"]["case_sensitive"]["type"], "boolean");
     assert_eq!(named("backends", "script")["source"], "./scripted.wasm");
     assert_eq!(named("plugins", "script")["kind"], "backend");
-    // The suite can use what lies in the folder.
+    // The suite can use the plugins of the folder.
     workspace.run(&["validate", "suite.yaml", "--plugin-dir", "folder"]).expect_code(0);
     workspace.run(&["validate", "suite.yaml"]).expect_code(2);
 
@@ -124,7 +124,7 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
     assert_eq!(ended.stderr, message);
 }
 
-/// The program with a cache of its own.
+/// Inspects a component with a cache of its own.
 fn inspect_with_cache(workspace: &Workspace) -> CommandOutput {
     let mut program = workspace.program();
     program

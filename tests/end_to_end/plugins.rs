@@ -1,4 +1,4 @@
-//! The section `plugins`: what is refused, what is granted, and what a grant does not give.
+//! The section `plugins`: refusals, grants, and the limits of grants.
 
 use crate::files::texts_below;
 use crate::scripted_backend::constant_backend;
@@ -7,12 +7,12 @@ use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 
-/// A suite with plugins in front.
+/// A suite with a section `plugins`.
 fn with_plugins(plugins: &str, suite: &str) -> String {
     suite.replacen("datasets:", &format!("plugins:\n{plugins}datasets:"), 1)
 }
 
-/// What a person sees, with what differs from build to build taken out.
+/// A transcript without the parts that differ between builds.
 fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").display().to_string();
     let text = ended.transcript().replace(&folder, "[folder]/");
@@ -138,7 +138,7 @@ fn component_that_could_call_itself_is_refused() {
 
 const SECRET: &str = "sk-very/secret+42";
 
-/// A server that says the secret back in every way that it can.
+/// Replies with the secret in the answer and in a header.
 fn echo_secret(request: &Request) -> ResponseTemplate {
     let bearer =
         request.headers.get("authorization").map(|value| value.to_str().unwrap_or_default().to_owned());
@@ -146,7 +146,7 @@ fn echo_secret(request: &Request) -> ResponseTemplate {
     completion(&format!("you sent [{key}]")).insert_header("x-echo", key.as_str())
 }
 
-/// A suite whose model is `http-model`, which was granted a host.
+/// A suite whose model is the component `http-model`, with grants.
 fn http_model_suite(grants: &str, url: &str) -> String {
     let backend = format!(
         "type: custom_script\n    config:\n      component: asks\n      config: {{url: '{url}', model: m, secret: THE_KEY}}"
@@ -277,7 +277,7 @@ fn redirects_are_returned_and_not_followed() {
     }
 }
 
-/// A suite whose model asks the role `helper`, which a script answers.
+/// A suite whose model asks the role `helper`, which is a script.
 fn majority_suite(budget: &str, config: &str) -> String {
     format!(
         "api_version: gage/v1alpha1
@@ -324,7 +324,7 @@ fn component_asks_a_role_within_its_budget() {
         );
     }
 
-    // Two calls a sample: after four samples nine calls leave one, which is half an answer.
+    // Two calls per sample: nine calls suffice for four samples and half of a fifth.
     workspace.write("suite.yaml", majority_suite("max_calls: 9, max_tokens: 100000", config));
     workspace.run(&["run", "suite.yaml", "--run-id", "calls", "--concurrency", "1"]).expect_code(4);
     let ends: Vec<Value> =
@@ -350,7 +350,7 @@ fn promise_8_a_plugin_that_fails_on_every_item_gives_no_score() {
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
     workspace.write("rows.jsonl", rows(20));
     let backend = constant_backend(&workspace, "trap");
-    // Content with nothing at all, a suite still does not end well when nothing was scored.
+    // Even with `min_coverage: 0`, a run without any score fails.
     let text = suite(&backend, "[obedient]") + "tasks: [{task_id: t, dataset_id: rows, min_coverage: 0}]\n";
     workspace.write("suite.yaml", with_plugins("  - {id: bad, source: ./hostile.wasm}\n", &text));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
@@ -367,7 +367,7 @@ fn limits_of_the_suite_apply_to_the_plugin() {
     workspace.write("rows.jsonl", rows(3));
     let backend = constant_backend(&workspace, "loop");
     let plugins = "  - {id: bad, source: ./hostile.wasm, limits: {fuel_per_item: 1000000}}\n";
-    // Named by its file, it is the same entry.
+    // The file name leads to the same entry.
     for (run_id, metric) in
         [("name", "obedient"), ("id", "bad"), ("member", "bad#obedient"), ("file", "./hostile.wasm")]
     {

@@ -1,11 +1,10 @@
-//! Values that are not written down, because they are secrets or may be, and change what comes of a run: no other one passes a
-//! lock, a resume or a check unseen.
+//! Redacted values that can change the results of a run: locks, resumes and checks notice another value.
 
 use crate::server::Server;
 use crate::support::Workspace;
 use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 
-/// The suite, whose backend has further keys.
+/// A workspace with a suite whose backend has further keys.
 fn workspace_with_keys(server: &Server, keys: &str) -> Workspace {
     let workspace = Workspace::new();
     let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
@@ -49,12 +48,12 @@ fn changed_redacted_value_fails_lock_and_resume() {
         let expected = format!("withheld[\"backends.model.config.{place}\"]: \"sha256:");
         assert!(resumed.stderr.contains(&expected), "{keys}: {}", resumed.stderr);
         assert!(resumed.stderr.contains("set their variables"), "{}", resumed.stderr);
-        // What scores needs none of it.
+        // Scoring needs none of these values.
         workspace.run(&["verify", "r"]).expect_code(0);
         run("long", &["lock", SUITE, "--update", "settings"]).expect_code(0);
         run("long", &["lock", SUITE, "--check"]).expect_code(0);
     }
-    // A value that stands in the suite itself.
+    // A literal value in the suite itself.
     let workspace = workspace_with_keys(&server, "extra_body: {friend_token: x}");
     workspace.run(&["lock", SUITE]).expect_code(0);
     let suite = workspace.read(SUITE).replace("friend_token: x", "friend_token: y");
@@ -125,11 +124,11 @@ fn rescoring_needs_the_redacted_values_of_its_metrics() {
         let scored = run(style, &["score", "runs/r", "--run-id", "x"]).expect_code(2);
         assert!(scored.stderr.contains(part) && !workspace.path("runs/x").exists(), "{}", scored.stderr);
     }
-    // Runs that were scored by different values are not of the same thing.
+    // Runs that were scored with different values cannot be compared.
     run(Some("^answer"), &["run", SUITE, "--run-id", "other-value"]).expect_code(0);
     let compared = run(None, &["compare", "r", "other-value"]).expect_code(3);
     assert!(compared.stdout.contains("withheld"), "{}", compared.stdout);
-    // Other metrics need nothing of it.
+    // Other metrics do not need the value.
     let same_place = r#"{"regex_match": {"pattern": "^answer"}}"#;
     run(None, &["score", "runs/r", "--run-id", "given", "--metric", "exact_match", "--metric", same_place])
         .expect_code(0);
@@ -173,7 +172,7 @@ fn keys_of_fewer_than_8_characters_are_not_searched_for() {
         assert!(config.contains("- exact_match") && config.contains("api_key: (secret)"), "{key}: {config}");
         workspace.run(&["verify", "r"]).expect_code(0);
     }
-    // A longer one is searched for everywhere, so it cannot be a name as well.
+    // Longer keys are searched for everywhere, so they cannot be names as well.
     let workspace = workspace_with_keys(&server, "api_key: exact_match");
     let refused = workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(2);
     assert!(refused.stderr.contains("this name holds a secret"), "{}", refused.stderr);
@@ -254,7 +253,7 @@ fn edited_manifest_is_not_trusted_by_any_command() {
     assert!(fine.stderr.is_empty(), "{}", fine.stderr);
 }
 
-/// What was frozen is not run as another suite because a default looked like a secret.
+/// A template without a default that looked like a secret must not run as another suite.
 #[test]
 fn template_names_variables_whose_defaults_it_drops() {
     let server = Server::answering();

@@ -1,4 +1,4 @@
-//! Several right answers, and where rows, Samples and suites have them.
+//! Several right answers per row, in every form that rows and suites accept.
 
 use crate::scripted_backend::scripted_backend;
 use crate::support::{Workspace, suite};
@@ -67,7 +67,7 @@ fn each_of_several_references_is_accepted() {
     let found = scores(&workspace);
     let expected = [
         [1, 1, 1, 1, 0, 1, 1, 0, 0, 0],
-        // Of two texts none is compared by value, but for the metrics on numbers.
+        // Only the metrics on numbers compare texts by value.
         [1, 0, 0, 0, 0, 1, 1, 1, 1, 1],
         [1, 1, 1, 1, 0, 1, 1, 0, 0, 0],
         [0, 0, 0, 0, 0, 1, 1, 0, 0, 0],

@@ -1,5 +1,4 @@
-//! Run folders that somebody else has been at: edited, without a manifest, with lines of others in the journal; and those of runs
-//! without any sample.
+//! Run folders that were edited, lost their manifest, or have foreign lines in the journal; and runs without samples.
 
 use crate::scripted_backend::constant_backend;
 use crate::support::{CommandOutput, Workspace, rows, suite};
@@ -53,7 +52,7 @@ fn foreign_lines_after_a_journal_are_reported_and_kept() {
     run_and_kill(&workspace, "r");
     let path = workspace.path("runs/r/journal/000001.jsonl");
     let mut journal = fs::read(&path).expect("a journal");
-    // What was torn goes as ever, and is not worth a word.
+    // A torn record is dropped without a warning.
     journal.truncate(journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
     let own = journal.len();
     let strange = b"{\"task_id\":\"rows\"}\nnot a line of a journal\n\0\0\0\n01234567 {\"torn\":";
@@ -71,7 +70,7 @@ fn foreign_lines_after_a_journal_are_reported_and_kept() {
     let again = workspace.run(&["run", SUITE, "--resume", "r"]).expect_code(0);
     assert!(again.stderr.is_empty(), "{}", again.stderr);
 
-    // Records of another run are no torn end: they were written to their end.
+    // Whole records of another run are not a torn end.
     run_and_kill(&workspace, "s");
     let path = workspace.path("runs/s/journal/000001.jsonl");
     let mut journal = fs::read(&path).expect("a journal");
@@ -153,7 +152,7 @@ fn run_id_may_equal_a_value_of_a_flag() {
     );
 }
 
-/// What all commands say of the same folder is the same, and what they advise can be done.
+/// All commands report the same folder alike, and their advice works.
 #[test]
 fn every_command_reports_a_missing_manifest_alike() {
     let workspace = workspace();
@@ -207,7 +206,7 @@ fn edited_run_is_reported_wherever_its_figures_are_shown() {
     for run_id in ["one", "two"] {
         run(&workspace, run_id);
     }
-    // One that is edited later.
+    // This run is edited below.
     workspace.run(&["runs", "baseline", "two"]).expect_code(0);
     let told = |arguments: &[&str]| workspace.run(arguments).expect_code(0).stderr;
     let shown: [&[&str]; 6] = [
@@ -228,7 +227,7 @@ fn edited_run_is_reported_wherever_its_figures_are_shown() {
         let path = format!("runs/two/{file}");
         let before = workspace.read(&path);
         assert!(before.contains(from), "{before}");
-        // Files are put in their place by renaming.
+        // The file is replaced, as a program would.
         workspace.write("edited", before.replace(from, to));
         fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
         for arguments in shown.into_iter().chain([["report", "two", "--output", "r.html"].as_slice()]) {

@@ -1,5 +1,5 @@
-//! Secrets that a suite puts where samples are made of: into prompts, into what preprocessors take, into the path of a dataset,
-//! into what metrics are told. None of them stands in a run folder, and nothing comes out differently for that.
+//! Secrets in prompts, in parameters of preprocessors and metrics, and in the path of a dataset: none of them is in a run folder,
+//! and redaction does not change the results.
 
 use crate::files::texts_below;
 use crate::server::{Server, completion, question_number};
@@ -9,7 +9,7 @@ use std::fs;
 
 const SUITE: &str = "config/custom/words.yaml";
 
-/// The name of a variable, where it stands in the suite, and its value.
+/// The name of a variable, its use in the suite, and its value.
 const SECRETS: [(&str, &str, &str); 5] = [
     ("FOLDER", "a folder of the dataset", "folder-of-me-1"),
     ("SYSTEM", "what a preprocessor puts into each Sample", "system-of-me-1"),
@@ -18,7 +18,7 @@ const SECRETS: [(&str, &str, &str); 5] = [
     ("STYLE", "a parameter of a metric", "(style-of-me-1|answer [0-7]$)"),
 ];
 
-/// A suite that takes each of them out of a variable, whose name has an ending.
+/// A suite that reads each of [`SECRETS`] from a variable whose name has an ending.
 fn workspace(server: &Server, ending: &str) -> Workspace {
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -58,7 +58,7 @@ fn run(workspace: &Workspace, ending: &str, arguments: &[&str]) -> CommandOutput
     workspace.run_with_env(variables, arguments)
 }
 
-/// Answers that say what was asked.
+/// A server some of whose answers repeat the request.
 fn echo_server() -> Server {
     Server::start(|request| match question_number(request) % 5 {
         0 => completion(&String::from_utf8_lossy(&request.body)),
@@ -89,7 +89,7 @@ fn secrets_that_samples_are_made_of_are_in_no_run_folder() {
     assert_eq!(sample["messages"][0]["content"][0]["text"], "Be (secret)");
     let path = sample["_dataset_metadata"]["path"].as_str().expect("a path");
     assert!(path.ends_with("data/${FOLDER_TOKEN}/rows.jsonl"), "{path}");
-    // Nothing that is not scored by is needed to check it.
+    // A check needs only the secrets that scoring uses.
     let style = ("STYLE_TOKEN", SECRETS[4].2);
     for id in ["r", "again"] {
         let mut verify = workspace.program();
@@ -112,7 +112,7 @@ fn redaction_changes_neither_figures_nor_resume() {
     };
     assert_eq!(figures(&secret), figures(&open));
     assert_eq!(figures(&secret)[1], 0.4);
-    // Where no variable is a secret, nothing is looked for.
+    // Without secret variables nothing is redacted.
     assert!(open.read("runs/r/samples.jsonl").contains("system-of-me-1"));
     run(&secret, "_TOKEN", &["run", SUITE, "--run-id", "parts", "--max-samples", "7"]).expect_code(0);
     run(&secret, "_TOKEN", &["run", SUITE, "--resume", "parts"]).expect_code(0);
@@ -121,7 +121,7 @@ fn redaction_changes_neither_figures_nor_resume() {
     }
 }
 
-/// Such a value is sent, and stands beside the figures as what was sent.
+/// Such a value is sent; the recorded parameters hold its variable.
 #[test]
 fn sampling_params_from_a_secret_are_recorded_by_variable() {
     let server = Server::answering();
@@ -191,7 +191,7 @@ fn name_or_path_from_a_secret_is_refused() {
             &["run", SUITE],
             &["distill", SUITE, "--builtin-name", "x"],
         ] {
-            // Which parameters of a metric are paths is known where it is loaded; a template keeps the variable.
+            // Only a loaded metric knows which of its parameters are paths; `distill` loads none and keeps the variable.
             if (command[0], place) == ("distill", "params.label_field") {
                 continue;
             }

@@ -1,5 +1,4 @@
-//! Secrets of every odd form: none is written or shown, in whichever spelling a server repeats it; and what is played back needs
-//! none.
+//! Secrets of every form: none is written or shown, in any spelling that a server repeats; and a replay needs none.
 
 use crate::files::texts_below;
 use crate::server::{Server, completion, question_number};
@@ -9,7 +8,7 @@ use base64::Engine as _;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-/// A text as JSON that is ASCII alone.
+/// A text with all but plain characters as JSON escapes.
 fn ascii_json(text: &str) -> String {
     let escaped = |unit: u16| match u8::try_from(unit).map(char::from) {
         Ok(one) if one.is_ascii_alphanumeric() || " :{}[],_.-".contains(one) => one.to_string(),
@@ -26,7 +25,7 @@ fn percent_encoded(text: &str) -> String {
     text.bytes().map(escaped).collect()
 }
 
-/// The spellings of a secret that must be nowhere.
+/// The spellings of a secret that must not occur anywhere.
 fn spellings(secret: &str) -> Vec<String> {
     let in_json = json!(secret).to_string();
     vec![
@@ -38,7 +37,7 @@ fn spellings(secret: &str) -> Vec<String> {
     ]
 }
 
-/// A server that repeats a secret in one way after the other, in answers, streams, refusals and numbers.
+/// A server that repeats a secret in a different way for each question: in answers, errors and unknown fields.
 fn secret_echo_server(secret: &str) -> Server {
     let secret = secret.to_owned();
     Server::start(move |request| {
@@ -73,7 +72,7 @@ struct Case {
     /// Keys of the backend.
     keys: &'static str,
     variable: Option<(&'static str, &'static str)>,
-    /// What must be nowhere.
+    /// The text that must not occur anywhere.
     secret: &'static str,
 }
 
@@ -199,7 +198,7 @@ fn no_spelling_of_a_secret_is_written_or_shown() {
         let workspace = Workspace::new();
         let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
         write_suite(&workspace, &format!("type: openai_http\n    {config}"), "");
-        // In the line of the secret something is wrong, so that the line is shown.
+        // The line with the secret has an error, so that it is shown.
         let suite = workspace.read("config/custom/words.yaml");
         let bad = config.replace("model: m", "model: m, max_retries: many");
         workspace.write("config/custom/bad.yaml", suite.replace(&config, &bad));
@@ -270,7 +269,7 @@ fn recorded_run_is_replayed_without_any_key() {
     let samples = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
     assert_eq!(samples("recorded"), samples("played"));
     assert!(samples("played").contains("for (secret)"), "{}", samples("played"));
-    // What is no secret must still be there.
+    // Variables that are not secrets are still needed.
     let suite = workspace.read("config/custom/words.yaml").replace("size: 3", "size: '${SIZE}'");
     workspace.write("config/custom/words.yaml", suite);
     let open = run(&["run", "config/custom/words.yaml", "--replay", "tape.zst"], false).expect_code(2);

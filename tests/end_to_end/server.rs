@@ -231,7 +231,7 @@ fn failures_are_retried_then_counted_but_never_scored() {
     assert_eq!(found, expected.map(|(id, end)| (id.to_owned(), end.to_owned())));
     assert_eq!(workspace.json("r", "manifest.json")["status"], "incomplete");
 
-    // The figure is that of a run without the failures; a resumed run tries them again.
+    // The figure is that of a run without the failures; a resumed run repeats them.
     let again = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--resume"]).expect_code(4);
     assert!(again.stderr.contains("6 of 10"), "{}", again.stderr);
 }

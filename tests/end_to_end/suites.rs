@@ -1,4 +1,4 @@
-//! Suites that are frozen: distill, init, lock, run --locked, verify; and what is refused.
+//! Frozen suites: distill, init, lock, run --locked and verify, and what they refuse.
 
 use crate::files::texts_below;
 use crate::server::{Server, completion};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const SECRET: &str = "sk-live-0123456789abcdef";
 
-/// The backend of a server, with the key as the test has it.
+/// The backend of a server with an API key.
 fn backend_with_key(server: &Server, key: &str) -> String {
     format!(
         "type: openai_http\n    config: {{base_url: '{}/v1', model: m, api_key: {key}}}",
@@ -32,7 +32,7 @@ fn suite_is_frozen_run_and_verified_by_one_command_each() {
     run(&["run", RUN_CONFIG, "--locked", "--run-id", "one", "--concurrency", "1"]).expect_code(0);
     let verified = run(&["verify", "one"]).expect_code(0);
     assert!(verified.stdout.contains("2 figures and every sample came out the same"), "{}", verified.stdout);
-    // The same again comes to the same files.
+    // The same commands give the same files.
     let again = run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
     assert!(again.stdout.contains("nothing written"), "{}", again.stdout);
     let again = run(&["init", "words"]).expect_code(0);
@@ -43,7 +43,7 @@ fn suite_is_frozen_run_and_verified_by_one_command_each() {
         let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
         assert_eq!(read("one"), read("many"), "{file}");
     }
-    // The lock of a run is that of its suite, but for the rows, which only `lock` counts.
+    // The lock of a locked run is the lock of its suite, with the number of rows, which only `lock` counts.
     assert_eq!(workspace.read("runs/one/gage.lock"), workspace.read(LOCK));
     assert!(workspace.read(LOCK).contains("rows: 40"), "{}", workspace.read(LOCK));
     for (file, text) in
@@ -138,7 +138,7 @@ fn lock_shows_checks_and_accepts_differences() {
     assert!(fewer.stderr.contains("--max-samples"), "{}", fewer.stderr);
     let set = workspace.run(&["run", RUN_CONFIG, "--locked", "--set", "metrics=[contains]"]).expect_code(3);
     assert!(set.stderr.contains("settings.metrics"), "{}", set.stderr);
-    // The lock of another suite, and none.
+    // The lock of another suite, and a missing lock.
     workspace.write(
         "config/other.yaml",
         workspace
@@ -148,7 +148,7 @@ fn lock_shows_checks_and_accepts_differences() {
     );
     let other = workspace.run(&["run", "config/other.yaml", "--locked", "--lock", LOCK]).expect_code(3);
     assert!(other.stderr.contains("is of the suite `words`, and this is `other`"), "{}", other.stderr);
-    // Also where it cannot be used: what differs from the lock of another suite says nothing.
+    // An unusable suite is reported before the lock of another suite.
     workspace.write(
         "config/broken.yaml",
         workspace.read("config/other.yaml").replace("metrics: [", "metrics: [no_such, "),
@@ -160,7 +160,7 @@ fn lock_shows_checks_and_accepts_differences() {
     assert!(idle.stderr.contains("--locked"), "{}", idle.stderr);
 }
 
-/// What a RunConfig sets under `global` reaches every placeholder, also those that `init` copied into it.
+/// The values under `global` reach every placeholder, also those that `init` copied into the RunConfig.
 #[test]
 fn run_config_values_fill_every_placeholder() {
     let server = Server::answering();
@@ -247,7 +247,7 @@ fn invalid_run_configs_are_refused_with_the_position() {
         assert_eq!(ended.code, Some(2), "{case}: {}", ended.transcript());
         assert!(ended.stderr.contains(expected), "{case}: {}", ended.transcript());
     }
-    // A value that is set is used, and one that is left out is that of the template.
+    // A value that is set is used; the template has the default.
     workspace.write(RUN_CONFIG, good.replace("pattern: answer", "pattern: question"));
     workspace.run(&["run", RUN_CONFIG, "--run-id", "set"]).expect_code(0);
     workspace.write(RUN_CONFIG, good.replace("  global:\n    pattern: answer\n", ""));
@@ -289,7 +289,7 @@ fn several_tasks_are_frozen_together_only_on_request() {
         .expect_code(0);
     workspace.run(&["init", "all", "--version", "v2"]).expect_code(2);
     workspace.run(&["init", "none"]).expect_code(2);
-    // A suite that is made of a template is that template again.
+    // A suite made of a template gives the same template again.
     workspace.run(&["init", "all", "--version", "v1", "--mode", "pipeline-config"]).expect_code(0);
     let back = workspace
         .run(&[
@@ -335,7 +335,7 @@ fn label_files_are_pinned_by_a_suite_and_by_its_lock() {
     workspace.write("config/custom/nothing.yaml", of_nothing);
     let ended = workspace.run(&["validate", "config/custom/nothing.yaml"]).expect_code(2);
     assert!(ended.stderr.contains("`labels_sha256` without `labels_path`"), "{}", ended.stderr);
-    // Without the digest in the suite, the lock has it.
+    // The lock holds the digest if the suite does not.
     let keys = "params:\n      labels_path: ${config_dir}/../data/labels.txt";
     workspace.write("config/custom/words.yaml", suite.replace("params:", keys));
     workspace.run(&["lock", "config/custom/words.yaml"]).expect_code(0);
@@ -361,7 +361,7 @@ fn changed_image_is_refused_by_lock_and_resume() {
     workspace.run(&["lock", "suite.yaml"]).expect_code(0);
     assert!(workspace.read("suite.gage.lock").contains("media: \"sha256:"));
     workspace.run(&["run", "suite.yaml", "--locked"]).expect_code(0);
-    // A byte behind the picture's end changes no pixel, and is another file all the same.
+    // A byte after the end of the image changes no pixel, but makes another file.
     let mut bytes = std::fs::read(workspace.path("data/a.png")).expect("a file");
     bytes.push(0);
     std::fs::write(workspace.path("data/a.png"), bytes).expect("written");
@@ -386,7 +386,7 @@ fn the_documentation_names_every_part_of_a_lock_and_no_other() {
     let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
     let documented: Vec<&str> = rows.filter_map(|line| line.split('`').nth(1)).collect();
     assert_eq!(documented, keys);
-    // What the page says of backends and plugins is there too.
+    // The facts that the page names for backends and plugins are there too.
     for fact in ["digest", "version", "scorer_version", "wit_version", "limits", "rows", "scoring_version"] {
         assert!(lock.contains(&format!(" {fact}: ")) || lock.contains(&format!(" {fact}:\n")), "{fact}");
     }

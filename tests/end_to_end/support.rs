@@ -1,4 +1,4 @@
-//! Runs the program in a folder of its own, with an environment of its own.
+//! Runs the program in its own folder with its own environment.
 
 use serde_json::Value;
 use std::ffi::OsStr;

@@ -5,7 +5,7 @@ use crate::support::{CommandOutput, Workspace};
 use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 
-/// The Sample of an agent that asks for the weather, and sums it up.
+/// The Sample of an agent that asks for the weather and sums it up.
 fn agent_sample(number: usize) -> Value {
     let call = |id: &str, name: &str, arguments: Value| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
     let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}});
@@ -58,7 +58,7 @@ fn tool_call_reply(id: &str, name: &str, arguments: &Value) -> ResponseTemplate 
     }))
 }
 
-/// A model that calls two tools, one after the other, and then answers. It repeats what tools told it.
+/// A model that calls two tools in turn, and then answers with the result of the second.
 fn weather_agent(request: &Request) -> ResponseTemplate {
     let body = json_body(request);
     let city = city_of(&body);
@@ -71,7 +71,7 @@ fn weather_agent(request: &Request) -> ResponseTemplate {
     }
 }
 
-/// A suite of agents; `steps` are those before the metrics, `roles` further ones.
+/// A suite of agents, with the steps before scoring and with further roles.
 pub(crate) fn suite(server: &Server, roles: &str, steps: &str, further: &str) -> String {
     let backend = server.backend(", max_retries: 0");
     format!(
@@ -135,7 +135,7 @@ fn agent_calls_tools_and_its_trajectory_is_scored() {
     assert_eq!(output["trajectory"][1]["content"][0]["text"], "Sunny, 3C");
     assert_eq!(sample["metrics"][0]["card"]["sub_scores"]["exact"], 1.0);
 
-    // What the model saw: the context as its instructions, and a call that is forced once.
+    // The context is in the instructions, and a tool call is forced once.
     let bodies = server.bodies();
     let of_three: Vec<&Value> = bodies.iter().filter(|body| city_of(body) == 3).collect();
     let choices: Vec<&Value> = of_three.iter().map(|body| &body["tool_choice"]).collect();
@@ -146,7 +146,7 @@ fn agent_calls_tools_and_its_trajectory_is_scored() {
         "{instructions}"
     );
 
-    // The same answers, the same bytes: in another order, and after a run was cut off and resumed.
+    // The same answers give the same bytes, in another order and in a resumed run.
     workspace.run(&["run", "suite.yaml", "--run-id", "b", "--concurrency", "1"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "c", "--max-samples", "5"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "c", "--resume", "--max-samples", "12"]).expect_code(0);
@@ -157,7 +157,7 @@ fn agent_calls_tools_and_its_trajectory_is_scored() {
     }
     assert_eq!(workspace.read("runs/a/samples.jsonl"), workspace.read("runs/c/samples.jsonl"), "resumed");
 
-    // What is scored again needs no server: the trajectories are in the journal.
+    // Rescoring needs no server: the trajectories are in the journal.
     drop(server);
     workspace.run(&["score", "runs/a", "--run-id", "again"]).expect_code(0);
     let again = workspace.json("again", "summary.json");
@@ -168,7 +168,7 @@ fn agent_calls_tools_and_its_trajectory_is_scored() {
     );
 }
 
-/// A model that calls a tool whenever it is asked.
+/// A model that calls a tool in every turn.
 pub(crate) fn endless_tool_calls(request: &Request) -> ResponseTemplate {
     let results = messages_of_role(&json_body(request), "tool").len();
     tool_call_reply(&format!("c{results}"), "get_weather", &json!({"city": city_of(&json_body(request))}))
@@ -181,7 +181,7 @@ fn tool_loop_is_bounded_in_turns_tokens_and_time() {
     for (id, bounds, turns, kind) in [
         ("turns", "max_turns: 3", 3, "max_turns"),
         ("once", "max_turns: 1", 1, "max_turns"),
-        // 15 tokens a turn.
+        // Each turn takes 15 tokens.
         ("tokens", "max_turns: 100, max_tokens: 31", 3, "max_tokens"),
     ] {
         let steps = format!("{{step: inference, tools: {{{bounds}}}}}");
@@ -197,7 +197,7 @@ fn tool_loop_is_bounded_in_turns_tokens_and_time() {
         assert_eq!(output["trajectory"].as_array().map(Vec::len), Some(2 * turns - 1), "{id}");
     }
 
-    // A task may score what was cut off.
+    // A task may score truncated answers.
     let steps = "{step: inference, tools: {max_turns: 2}}";
     let further = "  score_outcomes: [truncated]\n";
     workspace.write("suite.yaml", suite(&server, "", steps, further));
@@ -247,7 +247,7 @@ fn unknown_tool_call_is_answered_or_fails() {
     );
     let message = sample["error"]["message"].as_str().unwrap_or_default();
     assert!(message.starts_with("simulator: ") && message.contains("'fly'"), "{message}");
-    // What was said up to there is kept.
+    // The messages before the failure are kept.
     assert_eq!(sample["model_output"]["trajectory"].as_array().map(Vec::len), Some(1));
     assert_eq!(samples[1]["outcome"], "scored");
 }
@@ -307,7 +307,7 @@ fn component_failure_ends_its_sample_alone() {
     let sample = &workspace.samples("r")[1];
     assert_eq!((&sample["outcome"], &sample["error"]["stage"]), (&json!("plugin_error"), &json!("support")));
     assert_eq!(sample["error"]["kind"], "missing_field");
-    // The model was not asked for it.
+    // No request was sent for it.
     assert_eq!(server.requests(), 6);
 }
 

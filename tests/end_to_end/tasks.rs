@@ -1,5 +1,4 @@
-//! Several tasks in one run, budgets, failure policies, and what ends a run early, against real servers on
-//! loopback.
+//! Several tasks in one run, budgets, failure policies, and runs that end early, against real servers on loopback.
 
 use crate::barrier_server::BarrierServer;
 use crate::server::{Server, completion, question_number};
@@ -121,17 +120,17 @@ fn a_task_that_fails_does_not_hide_the_others() {
     assert!(ended.stderr.contains("a row of `broken` is no Sample"), "{}", ended.stderr);
     let summary = workspace.json("r", "summary.json");
     assert_eq!(summary["tasks"][1]["samples"]["outcomes"]["scored"], 5);
-    // For the whole run it can be said that the first failure ends it.
+    // `fail_fast` can be set for the whole run.
     workspace.write("suite.yaml", text.replace("metrics:", "failure_policy: fail_fast\nmetrics:"));
     workspace.run(&["run", "suite.yaml", "--run-id", "fast"]).expect_code(4);
-    // What was not begun is part of what the run was to do.
+    // A task that did not start counts as not reached.
     assert_eq!(
         workspace.json("fast", "summary.json")["tasks"][1]["samples"],
         json!({"total": 5, "outcomes": {}, "not_reached": 5, "coverage": 0.0})
     );
 }
 
-/// A server that fails for one question.
+/// A server that rejects one question.
 fn server_failing_at(number: usize) -> Server {
     Server::start(move |request| match question_number(request) {
         found if found == number => ResponseTemplate::new(400).set_body_string("no"),
@@ -158,7 +157,7 @@ fn failure_policy_decides_what_a_failed_sample_does() {
         assert_eq!(found["total"], 10, "{policy}");
         let scored = found["outcomes"]["scored"].as_u64().unwrap_or_default();
         assert_eq!(found["coverage"].as_f64(), Some(scored as f64 / 10.0), "{policy}");
-        // The sample behind the failed one may be on its way already.
+        // The sample after the failed one may be in flight already.
         let found = 10 - found["not_reached"].as_u64().unwrap_or_default();
         assert!((total..=total + 1).contains(&found) && (total == 3 || found == total), "{policy}: {found}");
         assert_eq!(summary["tasks"][1]["samples"]["total"], 2, "{policy}");
@@ -192,7 +191,7 @@ fn a_budget_ends_a_run_that_a_larger_one_finishes() {
         let samples = &workspace.json("r", "summary.json")["samples"];
         assert_eq!((&samples["total"], &samples["not_reached"]), (&json!(200), &json!(200 - recorded)));
         assert!(ended.stderr.contains("of 200 samples were scored"), "{}", ended.stderr);
-        // What was spent before counts.
+        // Usage of the earlier process counts.
         let again = workspace.run(&[&run[..], &["--resume", budget]].concat()).expect_code(4);
         assert!(again.stderr.contains(said), "{}", again.stderr);
         assert_eq!(workspace.samples("r").len(), recorded);
@@ -211,13 +210,13 @@ fn max_failures_ends_a_run() {
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "1"]).expect_code(4);
     assert!(ended.stderr.contains("max_failures 3: "), "{}", ended.stderr);
     assert!(server.requests() < 500, "{} requests", server.requests());
-    // A budget that is used up by the last sample has ended nothing.
+    // A budget that is exhausted by the last sample ends nothing.
     let whole =
         workspace.run(&["run", "suite.yaml", "--run-id", "all", "--max-failures", "499"]).expect_code(4);
     assert!(!whole.stderr.contains("budget"), "{}", whole.stderr);
 }
 
-/// A row that is no Sample has failed as soon as its turn comes, so that nothing begins behind it.
+/// An invalid row fails as soon as it is dispatched, so no later row starts.
 #[test]
 fn invalid_rows_end_a_run_before_the_next_row_starts() {
     for (policy, failed) in [("budget: {max_failures: 3}\n", 4), ("failure_policy: fail_fast\n", 1)] {
@@ -241,7 +240,7 @@ fn invalid_rows_end_a_run_before_the_next_row_starts() {
 fn time_budget_ends_a_run() {
     let server = Server::start(|request| match question_number(request) {
         0 => completion("answer 0"),
-        // Would come long after.
+        // The retry would come long after the time limit.
         _ => ResponseTemplate::new(503).insert_header("retry-after", "500"),
     });
     let text = suite(&server.backend(", retry_base: 3000, retry_limit: 3000"), "[exact_match]");
@@ -259,7 +258,7 @@ fn refused_api_key_ends_the_run_and_records_no_failure() {
     let server = Server::start(move |request| {
         let number = question_number(request);
         match number {
-            // Does not come back while the others are refused.
+            // This request is in flight while the others are refused.
             3 if !allowed.load(Ordering::SeqCst) => completion("").set_delay(Duration::from_secs(3_600)),
             number if number > 20 && !allowed.load(Ordering::SeqCst) => ResponseTemplate::new(401)
                 .set_body_json(json!({"error": {"message": "bad key sk-very-secret"}})),
@@ -322,7 +321,7 @@ fn interrupt_does_not_wait_for_retries() {
     assert_eq!(workspace.samples("r").len(), 30);
 }
 
-/// Protocols do not have words for all parameters, some have words of their own, and some are always sent.
+/// Protocols lack some parameters, rename some, and always send some.
 #[test]
 fn parameters_that_a_protocol_lacks_are_not_recorded_as_sent() {
     const ALL: &str = "{max_new_tokens: 8, temperature: 0.5, top_p: 0.9, top_k: 7, min_p: 0.1, seed: 2, stop: [x], \
@@ -405,7 +404,7 @@ fn sent_sampling_parameters_are_recorded() {
     assert_eq!(samples[1]["model_output"]["sampling_params"], own);
     let bodies = server.bodies();
     let mut seeds: Vec<Option<u64>> = bodies.iter().map(|body| body["seed"].as_u64()).collect();
-    // They may be sent at the same time.
+    // The requests may be sent in any order.
     seeds.sort_unstable();
     assert_eq!(seeds, [Some(3), Some(4)]);
     assert!(bodies.iter().all(|body| body["max_tokens"] == 8 && body["top_p"] == 0.9));
@@ -428,7 +427,7 @@ fn slice_and_cluster_paths_without_values_give_warnings() {
 
 #[test]
 fn every_sample_within_the_limits_is_sent_at_once() {
-    // More than the answers that may wait for their neighbours.
+    // More than the answers that may wait for their batch.
     const ALL: usize = 700;
     let server = BarrierServer::start(ALL);
     let backend = format!(

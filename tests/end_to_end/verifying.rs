@@ -1,4 +1,4 @@
-//! `gage-host verify`: every file of a run folder is what the run has written, and there is no other.
+//! `gage-host verify`: every file of a run folder is as the run wrote it, and there are no others.
 
 use crate::server::{Server, completion};
 use crate::support::{Workspace, rows, suite};
@@ -53,7 +53,7 @@ fn verify_detects_a_change_of_any_file() {
         let path = workspace.path(&format!("runs/r/{name}"));
         let written = std::fs::read(&path).expect("a file");
         let mut edited = written.clone();
-        // A digit is another, so that it is JSON still.
+        // Another digit keeps the file valid JSON.
         let digit = edited.iter().rposition(u8::is_ascii_digit).expect("a digit");
         edited[digit] = if edited[digit] == b'7' { b'8' } else { b'7' };
         std::fs::write(&path, edited).expect("written");
@@ -121,7 +121,7 @@ fn run_without_figures_is_not_verified_but_edits_are_found() {
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
         assert!(ended.stdout.contains("manifest.json: DAMAGED: it was edited"), "{}", ended.stdout);
         assert!(ended.stdout.contains("r: NOT verified"), "{}", ended.stdout);
-        // Nothing is said of files whose digests are not known.
+        // Files without a known digest are not reported.
         assert!(!ended.stdout.contains("samples.jsonl"), "{}", ended.stdout);
         assert_eq!(file_state(&workspace, "manifest.json"), "damaged");
         let shown = workspace.run(&["runs", "show", "r"]).expect_code(0);
@@ -151,7 +151,7 @@ fn verify_names_changed_files_and_changed_figures() {
         std::fs::write(&path, good).expect("written");
         workspace.run(&["verify", "r"]).expect_code(0);
     }
-    // Whoever changes a figure and its digest is still found out by scoring again.
+    // Rescoring finds a figure that was changed along with its digest.
     let summary = workspace.read("runs/r/summary.json").replacen("\"value\": 1.0", "\"value\": 0.5", 1);
     let before = workspace.json("r", "manifest.json")["files"]["summary.json"].clone();
     workspace.write("runs/r/summary.json", &summary);
@@ -193,7 +193,7 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
     format!("sha256:{hexadecimal}")
 }
 
-/// Whoever edits a file may write its digest anew, and that of the manifest; the configuration stands in both.
+/// An editor could update the digests of a file and of the manifest, but the configuration is in both.
 #[test]
 fn verify_finds_a_config_that_differs_from_the_manifest() {
     let (_server, workspace) = finished_run();

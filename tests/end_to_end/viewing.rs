@@ -1,5 +1,4 @@
-//! `gage-host view`: where it listens, what it says, how it ends. Its pages are looked at in a browser by the
-//! tests of `host/view`.
+//! `gage-host view`: its address, its messages and its end. The tests of `host/view` open its pages in a browser.
 
 use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
@@ -12,10 +11,10 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use wiremock::ResponseTemplate;
 
-/// How long anything may take that is waited for.
+/// The longest wait for a reply or an event.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A viewer that runs.
+/// A running viewer.
 struct ViewerProcess {
     child: Child,
     /// Address and port.
@@ -33,7 +32,7 @@ impl ViewerProcess {
         ViewerProcess { address: address.unwrap_or_else(|| panic!("{line:?}")).to_owned(), child }
     }
 
-    /// The status and the body of an answer.
+    /// Requests a path. Returns the status and the body of the reply.
     fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(TIMEOUT)).expect("a bound");
@@ -51,7 +50,7 @@ impl ViewerProcess {
         serde_json::from_str(&body).expect("JSON")
     }
 
-    /// Ends it as Ctrl-C does.
+    /// Ends the viewer as Ctrl-C does.
     fn interrupt(mut self) -> CommandOutput {
         let killed = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
         assert!(killed.expect("kill runs").success());
@@ -67,7 +66,7 @@ fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
     let (sender, asked) = mpsc::channel();
     let is_released = Arc::new(AtomicBool::new(false));
     let (sender, released) = (std::sync::Mutex::new(sender), Arc::clone(&is_released));
-    // The last eight are put off. They are not held, for one before them may have to be sent again.
+    // The last eight requests are refused until they are released. They are not held, since an earlier one may need a retry.
     let server = Server::start(move |request| {
         let number = question_number(request);
         if number >= 32 && !released.load(Ordering::SeqCst) {
@@ -88,7 +87,7 @@ fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
     command.args(["run", "suite.yaml", "--run-id", "r", "--concurrency", "1", "--quiet"]);
     let mut run = command.stdout(Stdio::null()).spawn().expect("it starts");
     asked.recv_timeout(TIMEOUT).expect("the model was asked");
-    // Events and scores are written a little later than answers.
+    // Events and scores are written a little after answers.
     let until = Instant::now() + TIMEOUT;
     let now = loop {
         let now = viewing.json("/data/runs/r");
