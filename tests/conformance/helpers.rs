@@ -1,4 +1,4 @@
-//! What lies below the metrics: field paths, short forms, labels of options.
+//! Shared parts of the metrics: field paths, short forms, labels of options.
 
 use crate::{cases, folder, registry};
 use gage_config::{AggregationSpec, Environment, PluginReference, load};
@@ -33,7 +33,7 @@ fn field_paths_of_metrics_are_resolved() {
     }
 }
 
-/// Cases that are errors here, since there a part of the entry was dropped without a word.
+/// Cases that are errors here, where the reference implementation silently drops a part of the entry.
 const REFUSED: [i64; 2] = [28, 34];
 
 #[test]
@@ -65,7 +65,7 @@ fn short_forms_of_metrics_are_expanded() {
         let entry_is_comma_in_quotes = case["input"]["entry"] == json!("regex_match(pattern='a,b')");
         match found {
             None => {
-                // A name with an open parenthesis is a name nobody has; here that is an error.
+                // No metric has a name with an open parenthesis, which is an error here.
                 let is_error =
                     case["expected"].is_null() || REFUSED.contains(&number) || entry.contains("m(a=1\"");
                 assert!(is_error, "case {number} is refused");

@@ -1,4 +1,4 @@
-//! Every metric of which there are cases.
+//! Every metric that has cases.
 
 use crate::{cases, difference, folder, registry};
 use gage_config::PluginReference;
@@ -6,10 +6,10 @@ use gage_core::EvalContext;
 use gage_plugin::Registry;
 use serde_json::{Map, Value};
 
-/// Cases of metrics on parsed answers, whose parameter `name` stands before the names of values.
+/// The prefix of cases of metrics on parsed answers, whose parameter `name` precedes the names of values.
 const ANSWERS: &str = "answers_";
 
-/// The files with cases of metrics, without their endings.
+/// The files with cases of metrics, without their extensions.
 fn files() -> Vec<String> {
     let entries = std::fs::read_dir(folder().join("cases")).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
@@ -21,7 +21,7 @@ fn files() -> Vec<String> {
     files
 }
 
-/// What a metric gives for a case: its values by name, `None` for no score, or an error.
+/// The result of a metric for a case: its values by name, `None` for no score, or an error.
 fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<String, Value>>, String> {
     let (family, member) = registry
         .find::<gage_plugin::MetricKind>(&PluginReference::Name(metric.to_owned()))
@@ -47,7 +47,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
     Ok(Some(values))
 }
 
-fn agree(expected: &Value, found: &Result<Option<Map<String, Value>>, String>, name: &str) -> bool {
+fn is_expected(expected: &Value, found: &Result<Option<Map<String, Value>>, String>, name: &str) -> bool {
     match (expected, found) {
         (Value::Null, Ok(None)) => true,
         (Value::Object(expected), Ok(Some(found))) => expected.iter().all(|(key, value)| {
@@ -85,8 +85,11 @@ fn every_case_gives_its_recorded_result_or_a_known_difference() {
             let params = &case["params"];
             let name = params["name"].as_str().or(params["pred_field"].as_str());
             let name = name.filter(|_| file.starts_with(ANSWERS));
-            let is_right =
-                if wants_error { found.is_err() } else { agree(expected, &found, name.unwrap_or("\0")) };
+            let is_right = if wants_error {
+                found.is_err()
+            } else {
+                is_expected(expected, &found, name.unwrap_or("\0"))
+            };
             if !is_right {
                 wrong.push(format!(
                     "{file} {} ({}): expected {expected}, found {found:?}",

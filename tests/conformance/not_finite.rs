@@ -1,14 +1,14 @@
-//! What is no finite number, as an answer, a label, a judge's score and a tolerance, through the components that come with the
-//! program: it never passes, whatever else a suite allows.
+//! Numbers that are not finite, as an answer, a label, a judge's score and a tolerance, through the bundled components: they never
+//! pass, whatever else a suite allows.
 
-use crate::large::of_component;
+use crate::large::bundled_member;
 use crate::registry;
 use gage_config::PluginReference;
 use gage_core::EvalContext;
 use gage_plugin::MetricKind;
 use serde_json::{Value, json};
 
-/// The score, whether it passes, and the first error tag, or the message of the error.
+/// The score and the first error tag, or the message of the error. Only a score of 1 passes.
 fn scored(
     component: &str,
     name: &str,
@@ -16,7 +16,7 @@ fn scored(
     answer: Value,
     label: Value,
 ) -> Result<(f64, String), String> {
-    let metric = of_component::<MetricKind>(component, name, params);
+    let metric = bundled_member::<MetricKind>(component, name, params);
     let (sample, output) = (json!({"label": label}), json!({"answer": answer}));
     let judge_output = json!({"score": answer});
     let roots = EvalContext {
@@ -116,7 +116,7 @@ fn invalid_tolerances_and_bounds_are_refused_before_a_run() {
         ("judge_score", "threshold"),
     ] {
         let is_tolerance = key.starts_with("tolerance");
-        // The recorded cases say what negative and infinite ones mean there.
+        // The recorded cases define negative and infinite ones there.
         let is_recorded = is_tolerance && name.starts_with("numeric");
         for value in [json!("1e400"), json!("inf"), json!("nan"), json!("wide"), json!(-1), json!(0)] {
             let reference = PluginReference::Name(name.to_owned());

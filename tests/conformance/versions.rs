@@ -1,7 +1,6 @@
-//! The version of a scorer changes whenever a result of it could. That cannot be forgotten here: what every scorer that comes
-//! with the program makes of a fixed corpus stands beside its version in `versions/results.jsonl`, and a result that is
-//! another under the same version fails. Cases may be added; a scorer that is new, or has a new version, is written down by
-//! `GAGE_HOST_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
+//! The version of a scorer must change whenever one of its results could. `versions/results.jsonl` holds the results of every bundled
+//! scorer on a fixed corpus with its version, and a test fails if a result changes under the same version. Cases may be added. A
+//! new scorer or a new version is recorded by `GAGE_HOST_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
 
 use crate::{cases, folder, registry};
 use gage_config::PluginReference;
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What a scorer makes of the cases of the corpus, both by short digests.
+/// The results of a scorer by case, both as short digests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Results {
     scorer: String,
@@ -28,7 +27,7 @@ impl Results {
         self.results.insert(short(case), short(result));
     }
 
-    /// How many cases have another result than `before`.
+    /// The number of cases whose result differs from `before`.
     fn changed(&self, before: &Results) -> usize {
         let is_other = |(case, result): &(&String, &String)| {
             before.results.get(*case).is_some_and(|before| before != *result)
@@ -42,8 +41,8 @@ fn short(value: &Value) -> String {
     digest.trim_start_matches("sha256:").chars().take(8).collect()
 }
 
-/// What is wrong with the versions, and what of `found` is not written down.
-fn compared(recorded: &[Results], found: &[Results]) -> (Vec<String>, Vec<String>) {
+/// Returns an error for each result that changed under the same version, and the scorers whose record is out of date.
+fn compare(recorded: &[Results], found: &[Results]) -> (Vec<String>, Vec<String>) {
     let (mut wrong, mut stale) = (Vec::new(), Vec::new());
     for now in found {
         match recorded.iter().find(|before| before.scorer == now.scorer) {
@@ -78,7 +77,7 @@ fn changed_result_without_a_new_version_is_found() {
         (vec![of("1", &[("a", "x"), ("b", "y"), ("c", "y")])], 0, 1),
         (vec![], 0, 1),
     ] {
-        let (found_wrong, found_stale) = compared(&before, &now);
+        let (found_wrong, found_stale) = compare(&before, &now);
         assert_eq!((found_wrong.len(), found_stale.len()), (wrong, stale), "{now:?}");
     }
 }
@@ -91,7 +90,7 @@ fn no_scorer_changes_its_results_without_a_new_version() {
         text.lines().map(|line| serde_json::from_str(line).expect("a scorer")).collect();
     let found = Corpus::read().results(&registry());
     assert!(found.len() > 40, "{} scorers", found.len());
-    let (wrong, stale) = compared(&recorded, &found);
+    let (wrong, stale) = compare(&recorded, &found);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     if std::env::var_os("GAGE_HOST_RECORD_VERSIONS").is_some() {
         let lines = found.iter().map(|one| serde_json::to_string(one).expect("JSON") + "\n");
@@ -105,18 +104,18 @@ fn no_scorer_changes_its_results_without_a_new_version() {
     );
 }
 
-/// What scorers are given.
+/// The inputs of the scorers.
 #[derive(Deserialize)]
 struct Corpus {
     /// Answers and references.
     pairs: Vec<[String; 2]>,
-    /// Samples that say more.
+    /// Samples with more fields.
     documents: Vec<Value>,
-    /// What judge models reply.
+    /// Replies of judge models.
     replies: Vec<Vec<String>>,
-    /// For aggregators.
+    /// The cards that aggregators combine.
     cards: Vec<ScoreCard>,
-    /// Of scorers that need some.
+    /// The parameters of scorers that need some.
     params: Object,
 }
 
@@ -161,7 +160,7 @@ impl Corpus {
         (configured, params, Results { scorer, version, results: BTreeMap::new() })
     }
 
-    /// All samples: those that say more, and the pairs, where each component finds its reference.
+    /// All samples: those with more fields, and the pairs, with the reference where each component expects it.
     fn samples(&self) -> Vec<Value> {
         let of_pair = |[answer, label]: &[String; 2]| {
             json!({
@@ -191,7 +190,7 @@ impl Corpus {
                 continue;
             }
             for case in cases(&file) {
-                // Cases with wrong parameters are those of another test.
+                // Another test covers cases with invalid parameters.
                 let own = case["params"].as_object().cloned().unwrap_or_default();
                 if let Ok(metric) = metric.with_params(&own) {
                     found.add(&json!([case["params"], inputs(&case)]), &score(&metric, &case));
@@ -240,7 +239,7 @@ impl Corpus {
     fn of_aggregator(&self, registry: &Registry, name: &str) -> Results {
         let (aggregator, params, mut found): (Aggregator, _, _) =
             self.configured::<AggregatorKind>(registry, "aggregator", name);
-        // As many begin as there are cards, and those of texts are what their metrics make of the pairs.
+        // There are as many rows as cards; aggregators of texts get what their metrics make of the pairs.
         let texts = self.cards_of_texts(registry);
         for rows in [&self.cards[..], &self.cards[..2], &texts[..]] {
             let rows: Vec<AggregatorRow> = rows
@@ -280,7 +279,7 @@ fn roots(case: &Value) -> EvalContext<'_> {
     }
 }
 
-/// What a metric is given of a case.
+/// The inputs of a metric for a case.
 fn inputs(case: &Value) -> Value {
     json!([case["sample"], case["model_output"], case["judge_output"], case["support_output"]])
 }

@@ -1,4 +1,4 @@
-//! Which circles of imports are found, on small crates.
+//! The rules on small crates.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -48,7 +48,7 @@ fn modules_in_order_have_no_cycle() {
         ("lib.rs", "mod a;\nmod b;\npub use a::First;\n"),
         ("a.rs", "pub struct First;\n#[cfg(test)]\nmod tests { use crate::b::Second; }"),
         ("b.rs", "mod inner;\nuse crate::First;\npub struct Second(First);\npub use inner::Third;"),
-        // A submodule and its module are one.
+        // A submodule belongs to its module.
         ("b/inner.rs", "use super::Second;\npub struct Third(Second, crate::a::First);"),
     ];
     assert_eq!(found(&files), Vec::<Vec<String>>::new());
