@@ -1,7 +1,7 @@
 //! Mistakes in suites and arguments, and the messages about them.
 
 use crate::support::{CommandOutput, Workspace, rows, suite};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A backend that these tests never send a request to.
 const UNREACHABLE_BACKEND: &str =
@@ -48,7 +48,7 @@ custom:
     assert_refused!("every_error_at_once", workspace, &["validate", "suite.yaml"]);
     assert_refused!("every_error_at_once_run", workspace, &["run", "suite.yaml"]);
     let json = workspace.run(&["validate", "suite.yaml", "--json"]).expect_code(2);
-    let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let report = json.stdout_json();
     assert_eq!(report["valid"], false);
     let first = &report["problems"][0];
     assert_eq!(
@@ -235,6 +235,5 @@ fn unsendable_and_exposed_api_keys_are_refused() {
       model: 4.10
       api_key: ${KEY}";
     workspace.write("suite.yaml", suite(backend, "[exact_match]"));
-    let output = workspace.program().args(["validate", "suite.yaml"]).env("KEY", "007").output();
-    CommandOutput::of(output.expect("the program runs")).expect_code(0);
+    workspace.run_with_env([("KEY", "007")], &["validate", "suite.yaml"]).expect_code(0);
 }

@@ -18,27 +18,27 @@ fn budget_ends_tool_loops_and_counts_their_usage_on_resume() {
     let further =
         "  score_outcomes: [truncated]\npricing: [{backend_id: model, prompt: 1000, completion: 1000}]\n";
     workspace.write("suite.yaml", support_steps::suite(&server, "", steps, further));
-    for (id, flag, budget, larger, said) in [
+    for (id, flag, budget, larger, reason) in [
         ("tokens", "--max-tokens-total", "60", "1000", "max_tokens_total 60: 60 tokens are spent"),
         ("cost", "--max-cost", "0.055", "1", "max_cost 0.055: 0.060000 is spent"),
     ] {
         let before = server.requests();
         let run = ["run", "suite.yaml", "--run-id", id, "-j", "1", flag];
         let ended = workspace.run(&[&run[..], &[budget]].concat()).expect_code(4);
-        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+        assert!(ended.stderr.contains(reason), "{}", ended.stderr);
         assert_eq!(server.requests() - before, 4, "{id}");
         assert_eq!(workspace.samples(id), Vec::<Value>::new(), "none has come to its end");
         let manifest = workspace.json(id, "manifest.json");
-        assert_eq!(manifest["ended_by"], format!("budget: {said}"));
+        assert_eq!(manifest["ended_by"], format!("budget: {reason}"));
         let kept = json!({"model": {"prompt_tokens": 40, "completion_tokens": 20}});
         assert_eq!(manifest["unrecorded_usage"], kept);
 
         let again = workspace.run(&[&run[..], &[budget, "--resume"]].concat()).expect_code(4);
-        assert!(again.stderr.contains(said), "{}", again.stderr);
+        assert!(again.stderr.contains(reason), "{}", again.stderr);
         assert_eq!(server.requests() - before, 4, "{id}: what was spent before counts");
         let whole = workspace.run(&[&run[..], &[larger, "--resume", "--json"]].concat()).expect_code(0);
         assert_eq!(server.requests() - before, 14, "{id}");
-        let report: Value = serde_json::from_str(&whole.stdout).expect("JSON");
+        let report = whole.stdout_json();
         assert_eq!(
             (&report["spent"]["prompt_tokens"], &report["spent"]["completion_tokens"]),
             (&json!(140), &json!(70))
@@ -78,13 +78,13 @@ fn budget_ends_a_run_between_an_answer_and_its_judges() {
     // The ninth answer or reply exhausts the budget; one more request of the other role may be in flight.
     let asked = model.requests() + judge.requests();
     assert!((9..=10).contains(&asked), "{asked} requests");
-    let said = format!("max_tokens_total 42: {} tokens are spent", asked * 5);
-    assert!(ended.stderr.contains(&said), "{}", ended.stderr);
+    let reason = format!("max_tokens_total 42: {} tokens are spent", asked * 5);
+    assert!(ended.stderr.contains(&reason), "{}", ended.stderr);
     is_clear.store(true, Ordering::SeqCst);
     let before = model.requests();
     let larger = ["--resume", "--json", "--max-tokens-total", "100000"];
     let report = workspace.run(&[&run[..], &larger].concat()).expect_code(0);
-    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+    let report = report.stdout_json();
     assert_eq!(model.requests(), 20, "what was answered ({before}) is not asked again");
     let spent = report["spent"]["completion_tokens"].as_u64().expect("tokens");
     assert_eq!(spent, 2 * (model.requests() + judge.requests()) as u64);

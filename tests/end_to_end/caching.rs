@@ -81,7 +81,7 @@ fn cached_answers_cost_nothing() {
     let spent = |id: &str, further: &[&str]| {
         let arguments = ["run", "suite.yaml", "--run-id", id, "--json", "--cache=kept"];
         let ended = workspace.run(&[&arguments[..], further].concat()).expect_code(0);
-        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let report = ended.stdout_json();
         report["spent"]["completion_tokens"].as_u64().expect("tokens")
     };
     let first = spent("first", &[]);

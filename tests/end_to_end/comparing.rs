@@ -2,7 +2,7 @@
 
 use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, suite};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const GATE: &str = "gate:\n  - {metric: exact_match, margin: 0.1}\n";
 
@@ -63,21 +63,21 @@ fn compare_warns_of_a_gate_that_the_new_suite_lacks() {
     run(&workspace, "right.yaml", "base", &[]);
     workspace.write("open.yaml", workspace.read("wrong.yaml").replace(GATE, ""));
     run(&workspace, "open.yaml", "worse", &[]);
-    let said = "the suite of the baseline has a gate on exact_match of rows (margin 0.1), that of the new run has none";
+    let message = "the suite of the baseline has a gate on exact_match of rows (margin 0.1), that of the new run has none";
     let ended = workspace.run(&["compare", "base", "worse", "--junit", "gate.xml"]).expect_code(0);
     let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains(&format!("warning: {said}")), "{}", ended.stdout);
+    assert!(text.contains(&format!("warning: {message}")), "{}", ended.stdout);
     let xml = workspace.read("gate.xml");
-    assert!(xml.contains(&format!("<skipped message=\"{said}")), "{xml}");
+    assert!(xml.contains(&format!("<skipped message=\"{message}")), "{xml}");
     let quiet = workspace.run(&["compare", "base", "worse", "--quiet"]).expect_code(0);
-    assert!(quiet.stderr.contains(&format!("warning: {said}")), "{}", quiet.stderr);
+    assert!(quiet.stderr.contains(&format!("warning: {message}")), "{}", quiet.stderr);
     // A gate on the command line needs no warning.
     let own = workspace.run(&["compare", "base", "worse", "--margin", "0.2"]).expect_code(10);
     assert!(!own.stdout.contains("warning"), "{}", own.stdout);
     workspace.write("looser.yaml", workspace.read("wrong.yaml").replace("margin: 0.1", "margin: 0.9"));
     run(&workspace, "looser.yaml", "looser", &[]);
     let ended = workspace.run(&["compare", "base", "looser", "--json"]).expect_code(10);
-    let comparison: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let comparison = ended.stdout_json();
     let what = comparison["gate_changes"][0]["what"].as_str().expect("a change");
     assert!(what.ends_with("looser than in the suite of the baseline: margin 0.9 instead of 0.1"), "{what}");
 }
@@ -86,16 +86,16 @@ fn compare_warns_of_a_gate_that_the_new_suite_lacks() {
 fn gate_that_cannot_fail_is_refused_before_and_after_a_run() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
-    let said = "as wide as its whole scale, from 0 to 1";
+    let message = "as wide as its whole scale, from 0 to 1";
     for margin in ["1", "1.0", "30"] {
         let ended = workspace.run(&["compare", "base", "base", "--margin", margin]).expect_code(2);
-        assert!(ended.stderr.contains(said) && ended.stderr.contains("such as 0.01"), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message) && ended.stderr.contains("such as 0.01"), "{}", ended.stderr);
     }
     let wide = GATE.replace("0.1", "1");
     workspace.write("suite.yaml", workspace.read("right.yaml").replace(GATE, &wide));
     for arguments in [&["validate", "suite.yaml"][..], &["run", "suite.yaml", "--run-id", "never"]] {
         let ended = workspace.run(arguments).expect_code(2);
-        assert!(ended.stderr.contains(said) && ended.stderr.contains("suite.yaml:"), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message) && ended.stderr.contains("suite.yaml:"), "{}", ended.stderr);
     }
     assert!(!workspace.path("runs/never").exists());
 }
@@ -104,7 +104,7 @@ fn gate_that_cannot_fail_is_refused_before_and_after_a_run() {
 fn gate_on_an_uncompared_metric_is_refused_before_a_run() {
     let workspace = workspace();
     let text = workspace.read("right.yaml");
-    for (metrics, gated, said) in [
+    for (metrics, gated, message) in [
         (
             "[exact_match, latency]",
             "latency",
@@ -123,7 +123,7 @@ fn gate_on_an_uncompared_metric_is_refused_before_a_run() {
         for command in ["validate", "lock", "plan", "run"] {
             let ended = workspace.run(&[command, "suite.yaml"]).expect_code(2);
             assert!(
-                ended.stderr.contains(said) && ended.stderr.contains("suite.yaml:"),
+                ended.stderr.contains(message) && ended.stderr.contains("suite.yaml:"),
                 "{command}\n{}",
                 ended.stderr
             );
@@ -155,8 +155,8 @@ fn compare_warns_of_clusters_that_the_new_suite_lacks() {
     run(&workspace, "right.yaml", "base", &["--set", "custom.cluster_by=sample.label"]);
     run(&workspace, "right.yaml", "new", &[]);
     let ended = workspace.run(&["compare", "base", "new", "--quiet"]).expect_code(0);
-    let said = "warning: rows: the suite of the baseline has `cluster_by: sample.label`, that of the new run has none";
-    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let message = "warning: rows: the suite of the baseline has `cluster_by: sample.label`, that of the new run has none";
+    assert!(ended.stderr.contains(message), "{}", ended.stderr);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn compare_reports_to_build_servers() {
     workspace.write("summary.md", "before\n");
     let ended =
         crate::support::CommandOutput::of(command.output().expect("the program runs")).expect_code(10);
-    let comparison: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let comparison = ended.stdout_json();
     assert_eq!(comparison["verdict"], "REGRESSION");
     assert_eq!(comparison["metrics"][0]["flips"].as_array().map(Vec::len), Some(3));
     assert!(ended.stderr.starts_with("::error title=REGRESSION exact_match of rows::60 of 60 samples worse"));

@@ -67,7 +67,7 @@ fn every_task_type_is_shown_validated_and_run() {
     workspace.write("suite.yaml", suite_with_datasets(&datasets, &server.backend("")));
 
     let report = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
-    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+    let report = report.stdout_json();
     let counts = |key: &str| -> Vec<u64> {
         let datasets = report["datasets"].as_array().expect("a list");
         datasets.iter().map(|one| one[key].as_u64().expect("a number")).collect()
@@ -465,15 +465,8 @@ fn hub_dataset_is_downloaded_resumed_and_pinned() {
         )
     };
     workspace.write("suite.yaml", suite_with_datasets(&[("train", keys("train"))], &server.backend("")));
-    let run = |arguments: &[&str]| {
-        let mut program = workspace.program();
-        program
-            .args(arguments)
-            .env("GAGE_HOST_PLUGIN_DIR", "")
-            .env("XDG_CACHE_HOME", workspace.path("cache"));
-        program.env_remove("GAGE_HOST_PLUGIN_DIR");
-        crate::support::CommandOutput::of(program.output().expect("the program runs"))
-    };
+    let run =
+        |arguments: &[&str]| workspace.run_with_env([("XDG_CACHE_HOME", workspace.path("cache"))], arguments);
 
     // The download is cut off, and the server fails until the retries are exhausted.
     hub.fault("data/train.jsonl", Fault::CutAfter(30_000));
@@ -528,12 +521,12 @@ fn data_stats_and_preview_describe_a_dataset() {
     let shown = workspace.run(&["data", "preview", "rows.jsonl", "--number", "2"]).expect_code(0);
     insta::assert_snapshot!("data_preview", shown.stdout);
     let schema = workspace.run(&["schema", "sample"]).expect_code(0);
-    let schema: Value = serde_json::from_str(&schema.stdout).expect("JSON");
+    let schema = schema.stdout_json();
     assert!(schema["properties"]["messages"].is_object());
     let long = json!({"id": "long", "question": "x".repeat(100_000), "answer": "y"});
     workspace.write("long.jsonl", format!("{long}\n{{\"question\": \"q\"}}\n{long}\n"));
     let stats = workspace.run(&["data", "stats", "--json", "long.jsonl"]).expect_code(0);
-    let stats: Value = serde_json::from_str(&stats.stdout).expect("JSON");
+    let stats = stats.stdout_json();
     let median = stats["datasets"][0]["numbers"]["prompt_characters"]["median"].as_u64().expect("a number");
     assert!((99_900..=100_100).contains(&median), "{stats}");
     let ended = workspace.run(&["data", "preview", "rows.txt"]).expect_code(2);

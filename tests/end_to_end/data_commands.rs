@@ -1,7 +1,7 @@
 //! What the `data` commands report of a dataset besides its invalid rows, and what a run reports of the same.
 
 use crate::server::{Server, completion};
-use crate::support::{CommandOutput, Workspace, suite};
+use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
 #[test]
@@ -19,9 +19,9 @@ fn samples_without_a_usable_reference_are_reported() {
     for expected in ["there is no reference, as q1", "no reference names one of the options, as q2"] {
         assert!(shown.contains(expected), "{shown}");
     }
-    let told = workspace.run(&["data", "validate", "rows.jsonl", "--json"]).expect_code(0).stdout;
-    let told: Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told["datasets"][0]["unanswered"][0]["first"], json!(["q1"]), "{told}");
+    let report = workspace.run(&["data", "validate", "rows.jsonl", "--json"]).expect_code(0).stdout;
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["datasets"][0]["unanswered"][0]["first"], json!(["q1"]), "{report}");
     let shown = workspace.run(&["data", "stats", "rows.jsonl"]).expect_code(0).stdout;
     assert!(shown.contains("1 (there is no reference), as q1"), "{shown}");
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
@@ -40,12 +40,8 @@ fn data_commands_read_the_environment_of_a_run() {
         (0..9).map(|id| format!("{}\n", json!({"id": id, "question": "q", "answer": "a"}))).collect();
     workspace.write("rows.jsonl", rows);
     let ids = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut program = workspace.program();
-        program
-            .args(["data", "preview", "rows.jsonl", "--json"])
-            .args(arguments)
-            .envs(variables.iter().copied());
-        let shown = CommandOutput::of(program.output().expect("the program runs")).expect_code(0).stdout;
+        let arguments = [&["data", "preview", "rows.jsonl", "--json"], arguments].concat();
+        let shown = workspace.run_with_env(variables.iter().copied(), &arguments).expect_code(0).stdout;
         let samples = shown.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         samples.map(|sample| sample["id"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };

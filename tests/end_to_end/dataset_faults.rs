@@ -101,7 +101,7 @@ fn filter_on_an_unknown_field_gives_a_warning() {
     let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(0);
     assert_eq!(ended.stderr.matches(warning).count(), 1, "{}", ended.stderr);
     let ended = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
-    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let report = ended.stdout_json();
     assert_eq!(report["datasets"][0]["warnings"].as_array().map(Vec::len), Some(1), "{report}");
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     assert_eq!(ended.stderr.matches("did you mean `answer`?").count(), 1, "{}", ended.stderr);
@@ -163,9 +163,8 @@ fn error_in_a_hub_selection_points_at_its_key() {
         );
         let line = text.lines().position(|line| line.trim_start().starts_with(&format!("{key}:")));
         workspace.write("suite.yaml", &text);
-        let mut program = workspace.program();
-        program.args(["data", "validate", "suite.yaml"]).env("GAGE_CACHE_DIR", workspace.path("cache"));
-        let ended = CommandOutput::of(program.output().expect("the program runs")).expect_code(2);
+        let cache = [("GAGE_CACHE_DIR", workspace.path("cache"))];
+        let ended = workspace.run_with_env(cache, &["data", "validate", "suite.yaml"]).expect_code(2);
         let place = format!("--> suite.yaml:{}:", line.expect("a line") + 1);
         assert!(ended.stderr.contains(&place), "{keys}: expected {place} in {}", ended.stderr);
     }
@@ -244,9 +243,7 @@ fn images_of_a_hub_dataset_are_downloaded_once() {
     let keys = format!("hub_id: team/pictures, endpoint: '{}', max_invalid: 1", hub.endpoint());
     workspace.write("suite.yaml", text.replace("path: rows.jsonl", &keys));
     let run = |arguments: &[&str], cache: &str| {
-        let mut program = workspace.program();
-        program.args(arguments).env("GAGE_CACHE_DIR", workspace.path(cache));
-        CommandOutput::of(program.output().expect("the program runs"))
+        workspace.run_with_env([("GAGE_CACHE_DIR", workspace.path(cache))], arguments)
     };
     let kinds = |ended: CommandOutput| -> Vec<(String, u64)> {
         let report: Value = serde_json::from_str(&ended.expect_code(0).stdout).expect("JSON");
@@ -330,13 +327,13 @@ fn hub_with_images(count: usize, backend: &str) -> (HubServer, Workspace) {
 fn images_of_a_hub_dataset_are_downloaded_concurrently() {
     let server = Server::start(|_| completion("answer 0"));
     let (hub, workspace) = hub_with_images(6, &server.backend(""));
-    let together = Arc::new(Barrier::new(4));
+    let barrier = Arc::new(Barrier::new(4));
     for number in 0..4 {
-        hub.fault(&format!("{number}.png"), Fault::Hold(vec![Arc::clone(&together)]));
+        hub.fault(&format!("{number}.png"), Fault::Hold(vec![Arc::clone(&barrier)]));
     }
     // None of the four is sent before all were requested.
     let ended = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
-    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let report = ended.stdout_json();
     assert_eq!(report["datasets"][0]["samples"], 6, "{report}");
 }
 

@@ -1,7 +1,6 @@
 //! The help texts and examples match the program.
 
 use crate::support::{Workspace, repository, rows};
-use serde_json::Value;
 
 #[test]
 fn help_has_examples_and_exit_codes() {
@@ -47,8 +46,7 @@ fn every_example_of_the_metrics_command_is_valid() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
-    let list: Value =
-        serde_json::from_str(&workspace.run(&["list", "--json"]).expect_code(0).stdout).expect("JSON");
+    let list = workspace.run(&["list", "--json"]).expect_code(0).stdout_json();
     let mut names: Vec<&str> = Vec::new();
     for kind in ["metrics", "extractors", "judges", "aggregators"] {
         let of_kind = list[kind].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str());
@@ -86,9 +84,7 @@ role_adapters:
         assert_eq!(ended.code, Some(0), "{name}:\n{part}\n{}", ended.stderr);
     };
     for name in names {
-        let shown: Value =
-            serde_json::from_str(&workspace.run(&["metrics", name, "--json"]).expect_code(0).stdout)
-                .expect("JSON");
+        let shown = workspace.run(&["metrics", name, "--json"]).expect_code(0).stdout_json();
         let shown = shown.as_array().cloned().unwrap_or_else(|| vec![shown]);
         for member in &shown {
             let example = member["example"].as_str().unwrap_or_default();
@@ -109,6 +105,6 @@ fn list_command_names_every_plugin() {
     let workspace = Workspace::new();
     insta::assert_snapshot!("list", workspace.run(&["list"]).expect_code(0).stdout);
     let json = workspace.run(&["list", "metrics", "--json"]).expect_code(0);
-    let list: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let list = json.stdout_json();
     assert!(list["metrics"].as_array().is_some_and(|metrics| metrics.len() >= 7));
 }

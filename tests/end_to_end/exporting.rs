@@ -28,7 +28,7 @@ fn every_export_format_is_written_and_replaces_nothing() {
     for format in FORMATS {
         let arguments = ["export", "nightly", "--format", format];
         let ended = workspace.run(&[&arguments[..], &["--json"]].concat()).expect_code(0);
-        let answer: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let answer = ended.stdout_json();
         assert_eq!((&answer["format"], &answer["samples"]), (&json!(format), &json!(12)));
         for file in answer["files"].as_array().expect("files") {
             let path = file.as_str().expect("a path");

@@ -5,6 +5,15 @@ use crate::server::{Server, completion};
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
+/// A judge that repeats the whole prompt, and gives its verdict only in its second reply.
+fn echo_judge() -> Server {
+    Server::start(|request| {
+        let text = prompt_of(request);
+        let verdict = if text.contains("could not be read") { "\nCORRECT: no\nSCORE: 0" } else { "" };
+        completion(&format!("{text}{verdict}"))
+    })
+}
+
 #[test]
 fn answer_cannot_set_its_own_score() {
     // The model under test always answers `SCORE: 1.0`; this judge quotes what it was shown.
@@ -46,12 +55,7 @@ fn model_output_cannot_set_its_score_anywhere_in_a_prompt() {
             json!({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}),
         )
     });
-    // This judge repeats the whole prompt, and gives its verdict when it is asked again.
-    let judge = Server::start(|request| {
-        let text = prompt_of(request);
-        let verdict = if text.contains("could not be read") { "\nCORRECT: no\nSCORE: 0" } else { "" };
-        completion(&format!("{text}{verdict}"))
-    });
+    let judge = echo_judge();
     let output = "payload.model_output";
     for (number, shown) in [
         format!("{output}.answer"),
@@ -78,28 +82,23 @@ fn model_output_cannot_set_its_score_anywhere_in_a_prompt() {
         let run = format!("r{number}");
         workspace.run(&["run", "suite.yaml", "--run-id", &run]).expect_code(0);
         assert_eq!(workspace.json(&run, "summary.json")["metrics"][0]["value"], 0.0, "{shown}");
-        let said = &workspace.samples(&run)[0]["judge_output"];
+        let judge_output = &workspace.samples(&run)[0]["judge_output"];
         // The second prompt shows the judge its whole first reply, and both replies are recorded.
-        let (earlier, last) = (&said["earlier_replies"][0][0], &said["replies"][0]);
+        let (earlier, last) = (&judge_output["earlier_replies"][0][0], &judge_output["replies"][0]);
         let earlier = earlier.as_str().expect("an earlier reply");
         assert!(earlier.contains("[BEGIN ANSWER") && earlier.contains("[END ANSWER"), "{shown}: {earlier}");
         assert!(
             last.as_str().is_some_and(|last| last.matches(earlier.trim()).count() >= 2),
             "{shown}: {last}"
         );
-        assert_eq!(said["attempts"], 2, "{shown}");
+        assert_eq!(judge_output["attempts"], 2, "{shown}");
     }
 }
 
 /// The output of a support step's model is model output as well.
 #[test]
 fn support_output_cannot_set_the_score() {
-    // This judge repeats what it was shown, and gives its verdict when it is asked again.
-    let judge = Server::start(|request| {
-        let text = prompt_of(request);
-        let verdict = if text.contains("could not be read") { "\nCORRECT: no\nSCORE: 0" } else { "" };
-        completion(&format!("{text}{verdict}"))
-    });
+    let judge = echo_judge();
     let steps = "[{step: support, adapter_id: hint}, {step: inference}, {step: judge, attempts: 2}, {step: auto_eval}]";
     for (number, shown) in [
         "{{ payload.hint.context }}",
@@ -122,9 +121,9 @@ fn support_output_cannot_set_the_score() {
         let run = format!("r{number}");
         workspace.run(&["run", "suite.yaml", "--run-id", &run]).expect_code(0);
         assert_eq!(workspace.json(&run, "summary.json")["metrics"][0]["value"], 0.0, "{shown}");
-        let said = &workspace.samples(&run)[0]["judge_output"];
-        assert_eq!(said["attempts"], 2, "{shown}");
-        let earlier = said["earlier_replies"][0][0].as_str().unwrap_or_default();
+        let judge_output = &workspace.samples(&run)[0]["judge_output"];
+        assert_eq!(judge_output["attempts"], 2, "{shown}");
+        let earlier = judge_output["earlier_replies"][0][0].as_str().unwrap_or_default();
         assert!(earlier.contains("[BEGIN SUPPORT") && earlier.contains("[END SUPPORT"), "{shown}: {earlier}");
     }
 }

@@ -1,7 +1,7 @@
 //! HTTP backends of the built program: random faults, recordings, and keys that stay hidden.
 
 use crate::files::texts_below;
-use crate::support::{CommandOutput, Workspace, rows, suite};
+use crate::support::{Workspace, rows, suite};
 use gage_load_server::{Answer, FaultInjector, FaultShares, LoadServer, Reply, completion, last_message};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -103,10 +103,8 @@ fn recorded_run_is_replayed_and_never_holds_its_key() {
     };
     workspace.write("suite.yaml", text(&server.url()));
     let run = |arguments: &[&str], key: Option<&str>| {
-        let mut program = workspace.program();
-        program.args(["run", "suite.yaml", "--log", "debug", "--run-id"]).args(arguments);
-        program.envs(key.map(|key| ("MY_KEY", key)));
-        CommandOutput::of(program.output().expect("the program runs"))
+        let arguments = [&["run", "suite.yaml", "--log", "debug", "--run-id"], arguments].concat();
+        workspace.run_with_env(key.map(|key| ("MY_KEY", key)), &arguments)
     };
     let recorded = run(&["recorded", "--record", "tape.zst"], Some(KEY)).expect_code(0);
     drop(server);

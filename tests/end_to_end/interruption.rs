@@ -72,7 +72,7 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     workspace.run(&ARGUMENTS).expect_code(2);
     blocking.release();
     let resumed = workspace.run(&[&ARGUMENTS[..], &["--resume", "--json"]].concat()).expect_code(0);
-    let report: serde_json::Value = serde_json::from_str(&resumed.stdout).expect("JSON");
+    let report = resumed.stdout_json();
     assert_eq!(report["summary"]["samples"]["total"], 200);
     workspace.run(&["run", "suite.yaml", "--run-id", "whole", "--concurrency", "64"]).expect_code(0);
     workspace.assert_equal_files("r", "whole", &RESULT_FILES);
@@ -194,10 +194,10 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
                 &["report", "r", "--output", "r.html"],
                 &["export", "r", "--format", "csv", "--partial", "--force"],
             ] {
-                let told = workspace.run(arguments).expect_code(0).stderr;
+                let warnings = workspace.run(arguments).expect_code(0).stderr;
                 assert!(
-                    told.contains("figures") && told.contains("cannot be trusted"),
-                    "{arguments:?}: {told}"
+                    warnings.contains("figures") && warnings.contains("cannot be trusted"),
+                    "{arguments:?}: {warnings}"
                 );
             }
         }

@@ -4,7 +4,7 @@ use crate::judging::{judged_question, prompt_of};
 use crate::killed_runs::{journal_header, journal_record, pseudo_random, write_running_manifest};
 use crate::server::{Server, completion, question_number};
 use crate::support::{RESULT_FILES, Workspace, judged_suite, rows};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -242,8 +242,7 @@ fn every_result_names_its_prompts() {
     workspace.write("suite.yaml", text.replace("Grade {{", "Judge {{"));
     workspace.run(&["run", "suite.yaml", "--run-id", "changed"]).expect_code(0);
     assert_ne!(version_of("changed"), version);
-    let compared: Value =
-        serde_json::from_str(&workspace.run(&["compare", "r", "changed", "--json"]).stdout).expect("JSON");
+    let compared = workspace.run(&["compare", "r", "changed", "--json"]).stdout_json();
     assert!(compared["differences"].to_string().contains("judge"), "{compared:#}");
 }
 

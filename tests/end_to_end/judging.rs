@@ -243,7 +243,7 @@ fn run_is_rescored_without_its_model() {
             "--json",
         ])
         .expect_code(0);
-    let report: Value = serde_json::from_str(&scored.stdout).expect("JSON");
+    let report = scored.stdout_json();
     let metrics = report["summary"]["metrics"].as_array().cloned().unwrap_or_default();
     let names: Vec<&str> = metrics.iter().filter_map(|metric| metric["metric_id"].as_str()).collect();
     assert_eq!(names, ["contains", "numeric_match"]);

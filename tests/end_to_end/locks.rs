@@ -149,8 +149,8 @@ fn template_names_the_secret_defaults_that_it_drops() {
     write_suite(&workspace, backend, "");
     let made = workspace.run(&["distill", SUITE, "--builtin-name", "words"]).expect_code(0);
     for (key, variable) in [("api_key", "MY_OWN"), ("X-Api-Key", "OTHER")] {
-        let said = format!("{key}: the secret is not in the template; set ${{{variable}}} where it runs");
-        assert!(made.stderr.contains(&said), "{}", made.stderr);
+        let message = format!("{key}: the secret is not in the template; set ${{{variable}}} where it runs");
+        assert!(made.stderr.contains(&message), "{}", made.stderr);
     }
     let template = workspace.read("config/builtin_templates/words/v1.yaml");
     assert!(template.contains("${MY_OWN:-}") && !template.contains("value-"), "{template}");
@@ -168,10 +168,7 @@ fn lock_update_accepts_changes_with_arguments_in_any_order() {
             "{{ params.who }} {{ sample.messages[0].content[0].text }}",
         );
     workspace.write(SUITE, with);
-    let run = |who: &str, arguments: &[&str]| {
-        let mut program = workspace.program();
-        CommandOutput::of(program.args(arguments).env("WHO_TOKEN", who).output().expect("the program runs"))
-    };
+    let run = |who: &str, arguments: &[&str]| workspace.run_with_env([("WHO_TOKEN", who)], arguments);
     run("one", &["lock", SUITE]).expect_code(0);
     for (who, update) in [
         ("two", ["lock", "--update", SUITE].as_slice()),
@@ -252,8 +249,8 @@ fn lock_names_a_field_alike_if_its_component_is_unusable() {
             Some(other) => drop(workspace.write("config/custom/words.wasm", other)),
         }
         let ended = workspace.run(&["lock", SUITE, "--check"]).expect_code(3);
-        let said = ended.transcript();
-        assert!(said.contains(r#"plugins["${config_dir}/words.wasm"].digest"#), "{said}");
+        let message = ended.transcript();
+        assert!(message.contains(r#"plugins["${config_dir}/words.wasm"].digest"#), "{message}");
     }
 }
 

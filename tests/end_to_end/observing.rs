@@ -84,9 +84,7 @@ fn server_receives_the_events_of_the_file() {
     });
     let url = format!("{}/events", server.server.uri());
     let arguments = ["run", "suite.yaml", "--observability", "--run-id", "r", "--report-http-batch", "7"];
-    let mut command = workspace.program();
-    command.args(arguments).env("GAGE_EVAL_REPORT_HTTP_URL", url);
-    CommandOutput::of(command.output().expect("it runs")).expect_code(0);
+    workspace.run_with_env([("GAGE_EVAL_REPORT_HTTP_URL", url)], &arguments).expect_code(0);
     let file = lines(&workspace.read("runs/r/events.jsonl"));
     assert_eq!(*posted.lock().expect("a lock"), file);
     assert!(!workspace.path("runs/r/events-unsent.jsonl").exists());
@@ -261,10 +259,8 @@ fn json_progress_goes_to_stderr_only() {
 #[test]
 fn logs_can_go_to_a_file() {
     let (workspace, _server) = workspace_with_failure(3);
-    let mut command = workspace.program();
-    command.args(["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"]);
-    command.env("GAGE_EVAL_BUFFER_THRESHOLD", "10");
-    let ended = CommandOutput::of(command.output().expect("it runs")).expect_code(4);
+    let arguments = ["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"];
+    let ended = workspace.run_with_env([("GAGE_EVAL_BUFFER_THRESHOLD", "10")], &arguments).expect_code(4);
     assert!(ended.stderr.contains("GAGE_EVAL_BUFFER_THRESHOLD is set and has no effect"), "{}", ended.stderr);
     let logs = lines(&workspace.read("log"));
     assert!(logs.iter().any(|log| log["level"] == "WARN"), "{logs:?}");
@@ -274,9 +270,7 @@ fn logs_can_go_to_a_file() {
 fn gage_eval_variables_apply_unless_gage_host_ones_are_set() {
     let (workspace, _server) = workspace_with_failure(2);
     let run = |variables: &[(&str, &str)], run_id: &str| {
-        let mut command = workspace.program();
-        command.args(["run", "suite.yaml", "--run-id", run_id]).envs(variables.iter().copied());
-        CommandOutput::of(command.output().expect("it runs"))
+        workspace.run_with_env(variables.iter().copied(), &["run", "suite.yaml", "--run-id", run_id])
     };
     let earlier =
         [("GAGE_EVAL_MAX_SAMPLES", "1"), ("GAGE_EVAL_SAVE_DIR", "elsewhere"), ("GAGE_EVAL_SHUFFLE", "1")];
@@ -332,14 +326,14 @@ fn hanging_collectors_do_not_delay_the_end() {
 #[test]
 fn variables_are_listed_without_their_secrets() {
     let workspace = Workspace::new();
-    let mut command = workspace.program();
-    command.args(["env", "--json"]);
-    command.env("GAGE_HOST_OTLP_ENDPOINT", "https://user:hunter2@host/");
-    command.env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2");
-    command.env("GAGE_EVAL_THREADS", "4");
-    let ended = CommandOutput::of(command.output().expect("it runs")).expect_code(0);
+    let variables = [
+        ("GAGE_HOST_OTLP_ENDPOINT", "https://user:hunter2@host/"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2"),
+        ("GAGE_EVAL_THREADS", "4"),
+    ];
+    let ended = workspace.run_with_env(variables, &["env", "--json"]).expect_code(0);
     assert!(!ended.stdout.contains("hunter2"), "{}", ended.stdout);
-    let listed: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let listed = ended.stdout_json();
     let earlier = listed["gage_eval"].as_array().expect("a list");
     let threads = earlier.iter().find(|one| one["name"] == "GAGE_EVAL_THREADS").expect("it is listed");
     assert_eq!((&threads["value"], &threads["successor"]), (&json!("4"), &json!("GAGE_HOST_CONCURRENCY")));

@@ -153,7 +153,7 @@ fn plan_estimates_a_run_and_sends_nothing() {
     assert!(shown.stdout.lines().all(|line| line.chars().count() <= 80), "{}", shown.stdout);
     insta::assert_snapshot!("plan", shown.stdout);
     let json = workspace.run(&["plan", "suite.yaml", "--latency", "1..2", "--json"]).expect_code(0);
-    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let plan = json.stdout_json();
     let (all, few) = (&plan["tasks"][0], &plan["tasks"][1]);
     assert_eq!((&all["samples"], &few["samples"], &few["repeat"]), (&json!(1_000), &json!(10), &json!(3)));
     assert_eq!(all["requests"][1]["requests"], json!({"low": 1_000.0, "high": 3_000.0}));
@@ -186,7 +186,7 @@ fn plan_counts_tokens_with_the_available_tokenizer() {
     workspace.write("tokenizer.json", words.to_string());
     let plan = |suite: &str, further: &[&str]| -> Value {
         let ended = workspace.run(&[&["plan", suite, "--json"], further].concat()).expect_code(0);
-        let plan: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let plan = ended.stdout_json();
         json!([plan["tasks"][0]["tokens_by"], plan["prompt_tokens"]["low"]])
     };
     // `question 0` has ten bytes, and two words.
@@ -214,9 +214,9 @@ fn plan_says_which_data_is_not_downloaded_yet() {
     let shown = workspace.run(&["plan", "suite.yaml"]).expect_code(0);
     assert!(shown.stdout.contains("far: the data is not on this machine"), "{}", shown.stdout);
     let json = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0);
-    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let plan = json.stdout_json();
     assert_eq!((&plan["tasks"][0]["samples"], &plan["tasks"][2]["samples"]), (&json!(1), &Value::Null));
-    for (arguments, said) in [
+    for (arguments, message) in [
         (vec!["--latency", "5..1"], "write seconds above 0"),
         (vec!["--max-time", "soon"], "`soon` is no time"),
         (vec!["--max-cost=-1"], "a number of at least 0 is needed"),
@@ -224,6 +224,6 @@ fn plan_says_which_data_is_not_downloaded_yet() {
     ] {
         let arguments = [&["plan", "suite.yaml"], arguments.as_slice()].concat();
         let ended = workspace.run(&arguments).expect_code(2);
-        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{}", ended.stderr);
     }
 }

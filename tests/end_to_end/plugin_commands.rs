@@ -23,7 +23,7 @@ fn a_component_is_inspected_with_and_without_running_it() {
     insta::assert_snapshot!("inspect_metric", shown(&["plugin", "inspect", "recall.wasm"]));
     insta::assert_snapshot!("inspect_static", shown(&["plugin", "inspect", "--static", "http.wasm"]));
     let ended = workspace.run(&["plugin", "inspect", "http.wasm", "--json"]).expect_code(0);
-    let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let value = ended.stdout_json();
     assert_eq!(value["grants_asked_for"], json!(["http"]));
     assert_eq!(value["extra"]["wants"]["http"], json!(["the host of `url`"]));
     assert_eq!(value["members"][0]["params_schema"]["properties"]["url"]["type"], "string");
@@ -48,7 +48,7 @@ fn plugin_test_runs_cases_and_shows_differences() {
 
     let ended =
         workspace.run(&["plugin", "test", "recall.wasm", "--cases", "wrong.jsonl", "--json"]).expect_code(4);
-    let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let value = ended.stdout_json();
     assert_eq!((&value["cases"], &value["passed"]), (&json!(3), &json!(false)));
     assert_eq!(value["failures"].as_array().map(Vec::len), Some(3));
 }
@@ -74,7 +74,7 @@ fn plugin_bench_measures_any_metric() {
     let arguments =
         ["plugin", "bench", "recall.wasm", "--seconds", "0.01", "--batch", "16", "--uncounted", "--json"];
     let ended = workspace.run(&arguments).expect_code(0);
-    let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let value = ended.stdout_json();
     for pointer in
         ["/instantiate/median_s", "/compile_s", "/items/batched/item/median_s", "/items/counting_costs"]
     {
@@ -102,7 +102,7 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
     );
     let arguments = ["list", "--plugin-dir", "folder", "--config", "suite.yaml", "--json"];
     let ended = workspace.run(&arguments).expect_code(0);
-    let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let value = ended.stdout_json();
     let named = |kind: &str, name: &str| {
         let list = value[kind].as_array().cloned().unwrap_or_default();
         list.into_iter().find(|entry| entry["name"] == name).unwrap_or_else(|| panic!("no {kind} {name}"))
@@ -126,11 +126,8 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
 
 /// Inspects a component with a cache of its own.
 fn inspect_with_cache(workspace: &Workspace) -> CommandOutput {
-    let mut program = workspace.program();
-    program
-        .args(["plugin", "inspect", "recall.wasm", "--json"])
-        .env("GAGE_CACHE_DIR", workspace.path("cache"));
-    CommandOutput::of(program.output().expect("the program runs"))
+    let cache = [("GAGE_CACHE_DIR", workspace.path("cache"))];
+    workspace.run_with_env(cache, &["plugin", "inspect", "recall.wasm", "--json"])
 }
 
 fn compiled_files(workspace: &Workspace) -> Vec<std::path::PathBuf> {

@@ -37,10 +37,10 @@ fn changed_redacted_value_fails_lock_and_resume() {
             &["lock", SUITE],
         ] {
             let ended = run("long", command).expect_code(3);
-            let said = ended.transcript();
+            let output = ended.transcript();
             assert!(
-                said.contains(&field) && said.contains("set the variable of such a value"),
-                "{keys}: {said}"
+                output.contains(&field) && output.contains("set the variable of such a value"),
+                "{keys}: {output}"
             );
             assert!(!workspace.path("runs/x").exists());
         }
@@ -214,8 +214,8 @@ fn overriding_the_name_but_not_the_description_fails_a_lock() {
             workspace.run(&["lock", suite, "--check", "--set", "metadata.name=mine"]).expect_code(3);
         assert!(checked.stdout.contains("suite.name"), "{}", checked.stdout);
         assert!(!workspace.path("runs/x").exists());
-        let told = workspace.run(&["lock", suite, "--set", "metadata.name=mine"]).expect_code(3);
-        assert!(told.stderr.contains("is of the suite"), "{}", told.stderr);
+        let refused = workspace.run(&["lock", suite, "--set", "metadata.name=mine"]).expect_code(3);
+        assert!(refused.stderr.contains("is of the suite"), "{}", refused.stderr);
         workspace.run(&["lock", suite, "--check", "--set", "metadata.description=mine"]).expect_code(0);
     }
 }
@@ -240,8 +240,8 @@ fn edited_manifest_is_not_trusted_by_any_command() {
         &["compare", "two", "one"],
     ] {
         let compared = workspace.run(arguments).expect_code(3);
-        let said = compared.stdout.replace('\n', " ").replace("  ", " ");
-        assert!(said.contains("INVALID") && said.contains("cannot be trusted"), "{}", compared.stdout);
+        let output = compared.stdout.replace('\n', " ").replace("  ", " ");
+        assert!(output.contains("INVALID") && output.contains("cannot be trusted"), "{}", compared.stdout);
     }
     let reported = workspace.run(&["report", "two", "--output", "r.html"]).expect_code(0);
     assert!(
@@ -258,8 +258,8 @@ fn edited_manifest_is_not_trusted_by_any_command() {
 fn template_names_variables_whose_defaults_it_drops() {
     let server = Server::answering();
     let workspace = workspace_with_keys(&server, "extra_body: {style: '${STYLE_KEY:-short}'}");
-    let said = workspace.run(&["distill", SUITE, "--builtin-name", "styled"]).expect_code(0);
-    assert!(said.stderr.contains("set ${STYLE_KEY} where it runs"), "{}", said.stderr);
+    let output = workspace.run(&["distill", SUITE, "--builtin-name", "styled"]).expect_code(0);
+    assert!(output.stderr.contains("set ${STYLE_KEY} where it runs"), "{}", output.stderr);
     workspace.run(&["init", "styled"]).expect_code(0);
     let run = |variables: &[(&str, &str)]| {
         workspace.run_with_env(variables.iter().copied(), &["run", "config/run_configs/styled_run_1.yaml"])

@@ -175,7 +175,7 @@ fn metric_parameters_that_differ_in_an_aggregator_are_reported() {
         }])
     };
     let rows = [json!({"say": "x", "answer": "x"})];
-    for (aggregation, is_told) in [
+    for (aggregation, is_reported) in [
         (json!("corpus_bleu"), true),
         (json!({"corpus_bleu": {"smooth_method": "floor"}}), true),
         (json!({"corpus_bleu": {"smooth_method": "add-k"}}), false),
@@ -183,11 +183,11 @@ fn metric_parameters_that_differ_in_an_aggregator_are_reported() {
     ] {
         let workspace = workspace(&rows, &metric(aggregation.clone()).to_string(), "");
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
-        let said = format!("{}{}", ended.stdout, ended.stderr);
+        let output = format!("{}{}", ended.stdout, ended.stderr);
         let expected =
             "the aggregator `corpus_bleu`, which has parameters of its own, and there `smooth_method` is";
-        assert_eq!(said.contains(expected), is_told, "{aggregation}: {said}");
-        assert!(!said.contains("`lowercase` of the metric"), "{said}");
-        assert_eq!(said.contains("corpus_bleu: {smooth_method: \"add-k\"}"), is_told, "{said}");
+        assert_eq!(output.contains(expected), is_reported, "{aggregation}: {output}");
+        assert!(!output.contains("`lowercase` of the metric"), "{output}");
+        assert_eq!(output.contains("corpus_bleu: {smooth_method: \"add-k\"}"), is_reported, "{output}");
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::scripted_backend::constant_backend;
 use crate::support::{CommandOutput, Workspace, rows, suite};
-use serde_json::Value;
 use std::fs;
 
 const SUITE: &str = "suite.yaml";
@@ -180,22 +179,22 @@ fn every_command_reports_a_missing_manifest_alike() {
                 from a copy, or start again with another --run-id";
     for arguments in readers.into_iter().chain(["run suite.yaml --resume RUN", "run suite.yaml --run-id RUN"])
     {
-        let said = of("lost", arguments);
-        assert!(said.contains(lost) && !said.contains("did you mean"), "{arguments}: {said}");
+        let message = of("lost", arguments);
+        assert!(message.contains(lost) && !message.contains("did you mean"), "{arguments}: {message}");
     }
     assert!(workspace.run(&["runs", "list"]).expect_code(0).stderr.contains(lost));
     assert!(workspace.run(&["runs", "gc", "--keep", "9"]).expect_code(0).stderr.contains(lost));
     for arguments in readers {
-        let said = of("nothing", arguments);
-        assert!(said.contains("there is no run"), "{arguments}: {said}");
+        let message = of("nothing", arguments);
+        assert!(message.contains("there is no run"), "{arguments}: {message}");
     }
-    let said = of("foreign", "run suite.yaml --resume RUN");
-    assert!(said.contains("name another") && !said.contains("start it without"), "{said}");
-    let said = of("foreign", "run suite.yaml --run-id RUN");
-    assert!(said.contains("files that are of no run") && !said.contains("--resume"), "{said}");
+    let message = of("foreign", "run suite.yaml --resume RUN");
+    assert!(message.contains("name another") && !message.contains("start it without"), "{message}");
+    let message = of("foreign", "run suite.yaml --run-id RUN");
+    assert!(message.contains("files that are of no run") && !message.contains("--resume"), "{message}");
     for run_id in ["nothing", "empty"] {
-        let said = of(run_id, "run suite.yaml --resume RUN");
-        assert!(said.contains("start it without --resume"), "{said}");
+        let message = of(run_id, "run suite.yaml --resume RUN");
+        assert!(message.contains("start it without --resume"), "{message}");
         run(&workspace, run_id);
     }
 }
@@ -208,7 +207,7 @@ fn edited_run_is_reported_wherever_its_figures_are_shown() {
     }
     // This run is edited below.
     workspace.run(&["runs", "baseline", "two"]).expect_code(0);
-    let told = |arguments: &[&str]| workspace.run(arguments).expect_code(0).stderr;
+    let warnings_of = |arguments: &[&str]| workspace.run(arguments).expect_code(0).stderr;
     let shown: [&[&str]; 6] = [
         &["runs", "list"],
         &["runs", "list", "--json"],
@@ -218,7 +217,7 @@ fn edited_run_is_reported_wherever_its_figures_are_shown() {
         &["export", "two", "--format", "csv", "--force"],
     ];
     for arguments in shown {
-        assert!(!told(arguments).contains("cannot be trusted"), "{arguments:?}");
+        assert!(!warnings_of(arguments).contains("cannot be trusted"), "{arguments:?}");
     }
     for (file, from, to, part) in [
         ("summary.json", "\"value\": 0.025", "\"value\": 0.925", "the figures"),
@@ -231,7 +230,7 @@ fn edited_run_is_reported_wherever_its_figures_are_shown() {
         workspace.write("edited", before.replace(from, to));
         fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
         for arguments in shown.into_iter().chain([["report", "two", "--output", "r.html"].as_slice()]) {
-            let said = told(arguments);
+            let message = warnings_of(arguments);
             let is_list = arguments[0] == "runs" && arguments[1] != "show";
             let expected = if is_list {
                 format!("two: {part} cannot be trusted")
@@ -239,12 +238,11 @@ fn edited_run_is_reported_wherever_its_figures_are_shown() {
                 format!("{part} of two cannot be trusted")
             };
             assert!(
-                said.contains(&expected) || is_list && arguments.contains(&"--json"),
-                "{arguments:?}: {said}"
+                message.contains(&expected) || is_list && arguments.contains(&"--json"),
+                "{arguments:?}: {message}"
             );
         }
-        let listed: Value =
-            serde_json::from_str(&workspace.run(&["runs", "list", "--json"]).stdout).expect("JSON");
+        let listed = workspace.run(&["runs", "list", "--json"]).stdout_json();
         let runs = listed["runs"].as_array().expect("runs");
         let edited: Vec<bool> = runs.iter().map(|run| !run["edited"].is_null()).collect();
         assert_eq!(edited.iter().filter(|edited| **edited).count(), 1, "{listed}");
@@ -258,7 +256,7 @@ fn edited_run_is_reported_wherever_its_figures_are_shown() {
         assert!(compared.stdout.contains("INVALID"), "{}", compared.stdout);
         workspace.write("edited", before);
         fs::rename(workspace.path("edited"), workspace.path(&path)).expect("as it was");
-        assert!(!told(&["runs", "list"]).contains("cannot be trusted"));
+        assert!(!warnings_of(&["runs", "list"]).contains("cannot be trusted"));
     }
     let _: CommandOutput = workspace.run(&["verify", "two"]).expect_code(0);
 }

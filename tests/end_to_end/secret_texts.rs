@@ -92,9 +92,7 @@ fn secrets_that_samples_are_made_of_are_in_no_run_folder() {
     // A check needs only the secrets that scoring uses.
     let style = ("STYLE_TOKEN", SECRETS[4].2);
     for id in ["r", "again"] {
-        let mut verify = workspace.program();
-        let verified = verify.args(["verify", id]).envs([style]).output().expect("the program runs");
-        CommandOutput::of(verified).expect_code(0);
+        workspace.run_with_env([style], &["verify", id]).expect_code(0);
         with(&["verify", id]).expect_code(0);
     }
 }
@@ -134,9 +132,8 @@ fn sampling_params_from_a_secret_are_recorded_by_variable() {
         let suite = workspace.read(SUITE);
         assert!(suite.contains(from), "{suite}");
         workspace.write(SUITE, suite.replace(from, to));
-        let mut program = workspace.program();
-        let ran = program.args(["run", SUITE, "--run-id", "r"]).env("END_KEY", "end-of-me-1");
-        CommandOutput::of(ran.output().expect("the program runs")).expect_code(0);
+        let end = [("END_KEY", "end-of-me-1")];
+        workspace.run_with_env(end, &["run", SUITE, "--run-id", "r"]).expect_code(0);
         let texts = texts_below(&workspace.path("runs"));
         assert!(texts.iter().all(|(_, text)| !text.contains("end-of-me-1")));
         let stop = &workspace.json("r", "summary.json")["tasks"][0]["sampling_params"]["stop"];
@@ -195,10 +192,7 @@ fn name_or_path_from_a_secret_is_refused() {
             if (command[0], place) == ("distill", "params.label_field") {
                 continue;
             }
-            let mut program = workspace.program();
-            let refused =
-                program.args(command).env("NAME_KEY", "the-name-1").output().expect("the program runs");
-            let refused = CommandOutput::of(refused).expect_code(2);
+            let refused = workspace.run_with_env([("NAME_KEY", "the-name-1")], command).expect_code(2);
             assert!(
                 refused.stderr.contains(place)
                     && refused.stderr.contains("take it from a variable without KEY"),

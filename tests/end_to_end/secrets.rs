@@ -2,7 +2,7 @@
 
 use crate::files::texts_below;
 use crate::server::{Server, completion, question_number};
-use crate::support::{CommandOutput, Workspace};
+use crate::support::Workspace;
 use crate::words_suite::{RUN_CONFIG, write_suite};
 use base64::Engine as _;
 use serde_json::json;
@@ -159,7 +159,7 @@ const CASES: [Case; 13] = [
 
 /// Runs every command that writes or prints something. Returns the outputs and all files but the suites of the test.
 fn run_every_command(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(String, String)> {
-    let mut said = Vec::new();
+    let mut outputs = Vec::new();
     for command in [
         "validate config/custom/words.yaml",
         "validate config/custom/bad.yaml",
@@ -175,20 +175,18 @@ fn run_every_command(workspace: &Workspace, variable: Option<(&str, &str)>) -> V
         "report r",
     ] {
         let arguments: Vec<&str> = command.split(' ').collect();
-        let mut program = workspace.program();
-        let output = program.args(&arguments).envs(variable).output().expect("the program runs");
-        let ended = CommandOutput::of(output);
+        let ended = workspace.run_with_env(variable, &arguments);
         assert!(!matches!(ended.code, Some(1 | 101) | None), "{command}: {}", ended.transcript());
-        said.push((command.to_owned(), ended.transcript()));
+        outputs.push((command.to_owned(), ended.transcript()));
     }
     for made in ["runs/r/samples.jsonl", "runs/locked/samples.jsonl", "tape.zst", RUN_CONFIG, "log.txt"] {
-        assert!(workspace.path(made).exists(), "no {made}: {said:?}");
+        assert!(workspace.path(made).exists(), "no {made}: {outputs:?}");
     }
     let is_output = |(path, _): &(String, String)| {
         !path.ends_with("custom/words.yaml") && !path.ends_with("custom/bad.yaml")
     };
-    said.extend(texts_below(&workspace.path("")).into_iter().filter(is_output));
-    said
+    outputs.extend(texts_below(&workspace.path("")).into_iter().filter(is_output));
+    outputs
 }
 
 #[test]
@@ -202,10 +200,10 @@ fn no_spelling_of_a_secret_is_written_or_shown() {
         let suite = workspace.read("config/custom/words.yaml");
         let bad = config.replace("model: m", "model: m, max_retries: many");
         workspace.write("config/custom/bad.yaml", suite.replace(&config, &bad));
-        let said = run_every_command(&workspace, variable);
-        assert!(said[1].1.contains("max_retries"), "{}", said[1].1);
+        let outputs = run_every_command(&workspace, variable);
+        assert!(outputs[1].1.contains("max_retries"), "{}", outputs[1].1);
         for spelling in spellings(secret) {
-            for (place, text) in &said {
+            for (place, text) in &outputs {
                 assert!(!text.contains(&spelling), "{name}: {spelling} in {place}:\n{text}");
             }
         }
@@ -251,12 +249,7 @@ fn recorded_run_is_replayed_without_any_key() {
         ("OTHER", "short"),
     ];
     let run = |arguments: &[&str], with_keys: bool| {
-        let mut program = workspace.program();
-        program.args(arguments);
-        if with_keys {
-            program.envs(variables);
-        }
-        CommandOutput::of(program.output().expect("the program runs"))
+        workspace.run_with_env(variables.into_iter().filter(|_| with_keys), arguments)
     };
     run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"], true).expect_code(0);
     run(&["init", "words"], true).expect_code(0);

@@ -105,7 +105,7 @@ fn two_thousand_samples_run_with_sixty_four_in_flight() {
     let ended = workspace
         .run(&["run", "suite.yaml", "--concurrency", "64", "--run-id", "r", "--json"])
         .expect_code(0);
-    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let report = ended.stdout_json();
     assert_eq!(report["summary"]["samples"]["total"], 2_000);
     assert_eq!(report["summary"]["metrics"][0]["value"], 1.0);
     assert_eq!(inflight.load(Ordering::SeqCst), 2_000);
@@ -161,12 +161,9 @@ fn request_holds_the_settings_of_the_suite() {
     let text = suite(&backend, "[exact_match]")
         .replace("backend_id: model}", "backend_id: model, sampling_params: {seed: 0, stop: \"\\n\"}}");
     workspace.write("suite.yaml", text);
-    let output = workspace
-        .program()
-        .args(["run", "suite.yaml", "--run-id", "r"])
-        .env("SECRET_KEY", "sk-very-secret")
-        .output();
-    assert_eq!(output.expect("the program runs").status.code(), Some(0));
+    workspace
+        .run_with_env([("SECRET_KEY", "sk-very-secret")], &["run", "suite.yaml", "--run-id", "r"])
+        .expect_code(0);
     let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
     let (body, key) = &bodies[0];
     assert_eq!(key.as_deref(), Some("Bearer sk-very-secret"));
@@ -281,12 +278,8 @@ fn replies_of_a_server_are_not_trusted() {
     workspace.write("rows.jsonl", rows(6));
     let backend = server.backend(", api_key: '${MY_KEY}', max_retries: 0, headers: {X-Other: '${MY_KEY}'}");
     workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
-    let output = workspace
-        .program()
-        .args(["run", "suite.yaml", "--run-id", "r"])
-        .env("MY_KEY", "sk-very-secret")
-        .output();
-    let ended = crate::support::CommandOutput::of(output.expect("the program runs")).expect_code(4);
+    let key = [("MY_KEY", "sk-very-secret")];
+    let ended = workspace.run_with_env(key, &["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     let ends: Vec<Value> = workspace.samples("r").iter().map(|sample| sample["outcome"].clone()).collect();
     let failed = "backend_error";
     assert_eq!(ends, [failed, "scored", "scored", failed, failed, "scored"]);

@@ -2,9 +2,8 @@
 
 use crate::files::texts_below;
 use crate::server::{Server, completion};
-use crate::support::{CommandOutput, Workspace, repository, rows};
+use crate::support::{Workspace, repository, rows};
 use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
-use serde_json::Value;
 
 const SECRET: &str = "sk-live-0123456789abcdef";
 
@@ -21,11 +20,7 @@ fn suite_is_frozen_run_and_verified_by_one_command_each() {
     let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &backend_with_key(&server, "'${THE_KEY}'"), "");
-    let run = |arguments: &[&str]| {
-        let output =
-            workspace.program().env("THE_KEY", SECRET).args(arguments).output().expect("the program runs");
-        CommandOutput::of(output)
-    };
+    let run = |arguments: &[&str]| workspace.run_with_env([("THE_KEY", SECRET)], arguments);
     run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
     run(&["init", "words"]).expect_code(0);
     run(&["lock", RUN_CONFIG]).expect_code(0);
@@ -39,10 +34,8 @@ fn suite_is_frozen_run_and_verified_by_one_command_each() {
     assert!(again.stdout.contains("nothing written"), "{}", again.stdout);
     run(&["lock", RUN_CONFIG, "--check"]).expect_code(0);
     run(&["run", RUN_CONFIG, "--frozen", "--run-id", "many", "--concurrency", "64"]).expect_code(0);
-    for file in ["samples.jsonl", "summary.json", "gage.lock", "config.yaml"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read("one"), read("many"), "{file}");
-    }
+    let files = ["samples.jsonl", "summary.json", "gage.lock", "config.yaml"];
+    workspace.assert_equal_files("one", "many", &files);
     // The lock of a locked run is the lock of its suite, with the number of rows, which only `lock` counts.
     assert_eq!(workspace.read("runs/one/gage.lock"), workspace.read(LOCK));
     assert!(workspace.read(LOCK).contains("rows: 40"), "{}", workspace.read(LOCK));
@@ -77,19 +70,12 @@ fn no_secret_is_written_wherever_it_comes_from() {
     ] {
         let workspace = Workspace::new();
         write_suite(&workspace, &backend_with_key(&server, &key), "");
-        let run = |arguments: &[&str]| {
-            let mut program = workspace.program();
-            program.args(arguments);
-            program.envs(variable);
-            CommandOutput::of(program.output().expect("the program runs")).expect_code(0)
-        };
+        let run = |arguments: &[&str]| workspace.run_with_env(variable, arguments).expect_code(0);
         run(&["run", "config/custom/words.yaml", "--run-id", "r"]);
-        let mut set = workspace.program();
-        set.args(["run", "config/custom/words.yaml", "--run-id", "set"])
-            .envs(variable)
-            .env("SET_KEY", SECRET);
-        set.args(["--set", "backends.model.config.extra_body.user=${SET_KEY}"]);
-        CommandOutput::of(set.output().expect("the program runs")).expect_code(0);
+        let set = "backends.model.config.extra_body.user=${SET_KEY}";
+        let variables = variable.into_iter().chain([("SET_KEY", SECRET)]);
+        let arguments = ["run", "config/custom/words.yaml", "--run-id", "set", "--set", set];
+        workspace.run_with_env(variables, &arguments).expect_code(0);
         run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]);
         run(&["init", "words"]);
         run(&["init", "words", "--mode", "pipeline-config"]);
@@ -112,7 +98,7 @@ fn lock_shows_checks_and_accepts_differences() {
     freeze(&workspace);
     workspace.write("config/data/rows.jsonl", rows(41));
     let json = workspace.run(&["lock", RUN_CONFIG, "--check", "--json"]).expect_code(3);
-    let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let report = json.stdout_json();
     let fields: Vec<&str> = report["differences"]
         .as_array()
         .expect("a list")
@@ -126,7 +112,7 @@ fn lock_shows_checks_and_accepts_differences() {
     assert!(again.stderr.contains("datasets.rows.digest"), "{}", again.stderr);
     assert!(again.stderr.contains("the lock is as it was"), "{}", again.stderr);
     let again = workspace.run(&["lock", RUN_CONFIG, "--json"]).expect_code(3);
-    assert_eq!(serde_json::from_str::<Value>(&again.stdout).expect("JSON"), report);
+    assert_eq!(again.stdout_json(), report);
     workspace.run(&["lock", RUN_CONFIG, "--update", "prompts"]).expect_code(0);
     workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(3);
     workspace.run(&["lock", RUN_CONFIG, "--update", "datasets.rows"]).expect_code(0);
@@ -277,7 +263,7 @@ fn several_tasks_are_frozen_together_only_on_request() {
     assert!(!workspace.path("config").exists());
     let merged =
         workspace.run(&["distill", suite, "--builtin-name", "all", "--force-merge", "--json"]).expect_code(0);
-    let report: Value = serde_json::from_str(&merged.stdout).expect("JSON");
+    let report = merged.stdout_json();
     assert_eq!((report["mode"].as_str(), report["version"].as_str()), (Some("monolithic"), Some("v1")));
     assert!(report["parameters"].as_array().is_some_and(|all| all.len() == 5), "{report}");
     let taken = workspace
@@ -301,7 +287,7 @@ fn several_tasks_are_frozen_together_only_on_request() {
             "--json",
         ])
         .expect_code(0);
-    let back: Value = serde_json::from_str(&back.stdout).expect("JSON");
+    let back = back.stdout_json();
     assert_eq!(back["digest"], report["digest"]);
     let bound = workspace.run(&["init", "all"]).expect_code(0);
     assert!(bound.stdout.contains("all v7"), "{}", bound.stdout);

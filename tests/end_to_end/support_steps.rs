@@ -284,7 +284,7 @@ prompts:
     assert_eq!(sample["model_output"]["answer"], "a hint for 1 document, Guide\nCity 2 lies south.");
     assert_eq!(workspace.json("r", "summary.json")["metrics"][0]["value"], 1.0);
     let plan = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0);
-    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+    let plan = plan.stdout_json();
     let steps: Vec<&Value> = plan["tasks"][0]["requests"]
         .as_array()
         .into_iter()

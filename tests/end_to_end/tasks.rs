@@ -141,7 +141,7 @@ fn server_failing_at(number: usize) -> Server {
 #[test]
 fn failure_policy_decides_what_a_failed_sample_does() {
     let server = server_failing_at(2);
-    for (policy, code, total, said) in [
+    for (policy, code, total, message) in [
         ("graceful", 4, 10, "9 of 10 samples were scored"),
         ("best_effort", 0, 10, ""),
         ("fail_fast", 4, 3, "q2 ended as backend_error, and the task ended there (fail_fast)"),
@@ -151,7 +151,7 @@ fn failure_policy_decides_what_a_failed_sample_does() {
         );
         let workspace = workspace(10, &suite_with_tasks(&server, "", &task));
         let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(code);
-        assert!(ended.stderr.contains(said), "{policy}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{policy}: {}", ended.stderr);
         let summary = workspace.json("r", "summary.json");
         let found = &summary["tasks"][0]["samples"];
         assert_eq!(found["total"], 10, "{policy}");
@@ -169,7 +169,7 @@ fn a_budget_ends_a_run_that_a_larger_one_finishes() {
     let server = Server::answering();
     let pricing = "pricing: [{backend_id: model, prompt: 1000, completion: 1000}]\n";
     // Each answer takes five tokens.
-    for (budget, larger, said) in [
+    for (budget, larger, message) in [
         ("--max-tokens-total=100", "--max-tokens-total=100000", "max_tokens_total 100:"),
         ("--max-cost=0.1", "--max-cost=100", "max_cost 0.1:"),
     ] {
@@ -178,14 +178,14 @@ fn a_budget_ends_a_run_that_a_larger_one_finishes() {
         let run = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "2"];
         let ended = workspace.run(&[&run[..], &[budget]].concat()).expect_code(4);
         assert!(
-            ended.stderr.contains(said) && ended.stderr.contains("--run-id r --resume"),
+            ended.stderr.contains(message) && ended.stderr.contains("--run-id r --resume"),
             "{}",
             ended.stderr
         );
         assert!(ended.stderr.contains("cost: "), "{}", ended.stderr);
         let manifest = workspace.json("r", "manifest.json");
         assert_eq!(manifest["status"], "incomplete");
-        assert!(manifest["ended_by"].as_str().is_some_and(|reason| reason.contains(said)), "{manifest}");
+        assert!(manifest["ended_by"].as_str().is_some_and(|reason| reason.contains(message)), "{manifest}");
         let recorded = workspace.samples("r").len();
         assert!((20..60).contains(&recorded), "{recorded} samples");
         let samples = &workspace.json("r", "summary.json")["samples"];
@@ -193,7 +193,7 @@ fn a_budget_ends_a_run_that_a_larger_one_finishes() {
         assert!(ended.stderr.contains("of 200 samples were scored"), "{}", ended.stderr);
         // Usage of the earlier process counts.
         let again = workspace.run(&[&run[..], &["--resume", budget]].concat()).expect_code(4);
-        assert!(again.stderr.contains(said), "{}", again.stderr);
+        assert!(again.stderr.contains(message), "{}", again.stderr);
         assert_eq!(workspace.samples("r").len(), recorded);
 
         workspace.run(&[&run[..], &["--resume", larger]].concat()).expect_code(0);
@@ -270,9 +270,8 @@ fn refused_api_key_ends_the_run_and_records_no_failure() {
         .replace("model: m", "model: m, api_key: '${MY_KEY}'");
     let workspace = workspace(100, &text);
     let run = |arguments: &[&str]| {
-        let mut program = workspace.program();
-        program.args(["run", "suite.yaml", "--run-id", "r"]).args(arguments).env("MY_KEY", "sk-very-secret");
-        CommandOutput::of(program.output().expect("the program runs"))
+        let arguments = [&["run", "suite.yaml", "--run-id", "r"], arguments].concat();
+        workspace.run_with_env([("MY_KEY", "sk-very-secret")], &arguments)
     };
     let ended = run(&[]).expect_code(2);
     assert!(ended.stderr.contains("the backend `model` refuses every request"), "{}", ended.stderr);

@@ -18,7 +18,7 @@ fn finished_run() -> (Server, Workspace) {
 /// The state of a file that `verify` reports.
 fn file_state(workspace: &Workspace, name: &str) -> Value {
     let ended = workspace.run(&["verify", "r", "--json"]);
-    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let report = ended.stdout_json();
     let files = report["files"].as_array().cloned().unwrap_or_default();
     files.into_iter().find(|file| file["name"] == name).map_or(Value::Null, |file| file["state"].clone())
 }
@@ -146,7 +146,7 @@ fn verify_names_changed_files_and_changed_figures() {
         assert!(ended.stdout.contains(&format!("{file}: CHANGED")), "{file}: {}", ended.stdout);
         std::fs::remove_file(&path).expect("removed");
         let ended = workspace.run(&["verify", "r", "--json"]).expect_code(3);
-        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let report = ended.stdout_json();
         assert_eq!(report["verified"], false, "{file}");
         std::fs::write(&path, good).expect("written");
         workspace.run(&["verify", "r"]).expect_code(0);
