@@ -15,9 +15,9 @@ fn budget_ends_tool_loops_and_counts_their_usage_on_resume() {
     let server = Server::start(endless_tool_calls);
     let workspace = support_steps::workspace(2);
     let steps = "{step: inference, tools: {max_turns: 5}}";
-    let further =
+    let extra =
         "  score_outcomes: [truncated]\npricing: [{backend_id: model, prompt: 1000, completion: 1000}]\n";
-    workspace.write("suite.yaml", support_steps::suite(&server, "", steps, further));
+    workspace.write("suite.yaml", support_steps::suite(&server, "", steps, extra));
     for (id, flag, budget, larger, reason) in [
         ("tokens", "--max-tokens-total", "60", "1000", "max_tokens_total 60: 60 tokens are spent"),
         ("cost", "--max-cost", "0.055", "1", "max_cost 0.055: 0.060000 is spent"),

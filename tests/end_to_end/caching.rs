@@ -19,10 +19,10 @@ fn numbering_server() -> (Server, Arc<AtomicUsize>) {
     (server, asked)
 }
 
-fn workspace(server: &Server, further: &str) -> Workspace {
+fn workspace(server: &Server, extra: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
-    let suite = suite(&server.backend(further), "[exact_match, contains]");
+    let suite = suite(&server.backend(extra), "[exact_match, contains]");
     workspace.write("suite.yaml", suite.replace("custom:", "custom:\n  repeat: 2"));
     workspace
 }
@@ -31,8 +31,8 @@ fn workspace(server: &Server, further: &str) -> Workspace {
 fn cached_answers_are_reused_and_give_the_same_files() {
     let (server, asked) = numbering_server();
     let workspace = workspace(&server, ", default_params: {temperature: 0.7}");
-    let run = |id: &str, further: &[&str]| {
-        let arguments = [&["run", "suite.yaml", "--run-id", id], further].concat();
+    let run = |id: &str, extra: &[&str]| {
+        let arguments = [&["run", "suite.yaml", "--run-id", id], extra].concat();
         workspace.run(&arguments).expect_code(0);
         asked.swap(0, Ordering::SeqCst)
     };
@@ -78,9 +78,9 @@ fn cached_answers_are_reused_and_give_the_same_files() {
 fn cached_answers_cost_nothing() {
     let server = Server::answering();
     let workspace = workspace(&server, "");
-    let spent = |id: &str, further: &[&str]| {
+    let spent = |id: &str, extra: &[&str]| {
         let arguments = ["run", "suite.yaml", "--run-id", id, "--json", "--cache=kept"];
-        let ended = workspace.run(&[&arguments[..], further].concat()).expect_code(0);
+        let ended = workspace.run(&[&arguments[..], extra].concat()).expect_code(0);
         let report = ended.stdout_json();
         report["spent"]["completion_tokens"].as_u64().expect("tokens")
     };

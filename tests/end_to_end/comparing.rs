@@ -24,8 +24,8 @@ fn workspace() -> Workspace {
     workspace
 }
 
-fn run(workspace: &Workspace, suite: &str, run_id: &str, further: &[&str]) {
-    let arguments = [&["run", suite, "--run-id", run_id, "--quiet"], further].concat();
+fn run(workspace: &Workspace, suite: &str, run_id: &str, extra: &[&str]) {
+    let arguments = [&["run", suite, "--run-id", run_id, "--quiet"], extra].concat();
     workspace.run(&arguments).expect_code(0);
 }
 

@@ -133,9 +133,9 @@ fn invalid_row_is_recorded_and_reported() {
 fn validate_reports_rows_that_no_model_could_be_asked() {
     let workspace = Workspace::new();
     let server = Server::start(|_| completion("answer 1"));
-    let row = |further: Value| {
+    let row = |extra: Value| {
         let mut row = json!({"id": "x", "question": "q", "answer": "answer 1"});
-        row.as_object_mut().expect("an object").extend(further.as_object().expect("an object").clone());
+        row.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
         row.to_string()
     };
     let lines = [

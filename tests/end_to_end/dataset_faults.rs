@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Barrier};
 
 /// A workspace with some rows and a suite whose model has a prompt template.
-fn workspace_with_prompt(server: &Server, count: usize, template: &str, further: &str) -> Workspace {
+fn workspace_with_prompt(server: &Server, count: usize, template: &str, extra: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(count));
     let text = suite(&server.backend(""), "[exact_match]")
         .replace("backend_id: model}", "backend_id: model, prompt_id: ask}")
-        .replace("path: rows.jsonl", &format!("path: rows.jsonl{further}"))
+        .replace("path: rows.jsonl", &format!("path: rows.jsonl{extra}"))
         .replace(
             "metrics:",
             &format!("prompts:\n  - prompt_id: ask\n    template: {}\nmetrics:", json!(template)),
@@ -175,14 +175,14 @@ fn preprocessor_with_invalid_output_fails_its_cases() {
     let workspace = Workspace::new();
     let preprocess = gage_plugin_bundle::COMPONENTS.iter().find(|one| one.name == "preprocess");
     workspace.write("preprocess.wasm", preprocess.expect("it ships").bytes);
-    let sample = |further: Value| {
+    let sample = |extra: Value| {
         let mut sample = json!({"schema_version": "v1", "id": "a", "messages": [{"role": "user", "content": "q"}], "references": []});
-        sample.as_object_mut().expect("an object").extend(further.as_object().expect("an object").clone());
+        sample.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
         sample
     };
-    let case = |row: &Value, further: Value| {
+    let case = |row: &Value, extra: Value| {
         let mut case = json!({"member": "default", "row": row});
-        case.as_object_mut().expect("an object").extend(further.as_object().expect("an object").clone());
+        case.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
         case.to_string()
     };
     let cold = sample(json!({"sampling_params": {"temperature": -1}}));

@@ -14,8 +14,8 @@ fn correct_answer(request: &gage_load_server::Request) -> Reply {
     completion(&last_message(request).replace("question", "answer"))
 }
 
-fn backend(server: &LoadServer, further: &str) -> String {
-    format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{further}}}", server.url())
+fn backend(server: &LoadServer, extra: &str) -> String {
+    format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{extra}}}", server.url())
 }
 
 #[test]

@@ -13,12 +13,12 @@ use wiremock::ResponseTemplate;
 const ROWS: usize = 40;
 
 /// A suite whose model and whose judge are servers.
-pub(crate) fn suite(model: &Server, judge: &Server, step: &str, further: &str) -> String {
+pub(crate) fn suite(model: &Server, judge: &Server, step: &str, extra: &str) -> String {
     let (model, judge) = (model.backend(""), judge.backend(", max_retries: 0"));
     let steps = format!("[{{step: inference}}, {step}, {{step: auto_eval}}]");
     let prompt = "prompts:\n  - {prompt_id: ask, template: '{{ sample.messages[0].content[0].text }}'}\n";
-    let further = format!("{further}{prompt}");
-    judged_suite(&model, &judge, ", prompt_id: ask", "[exact_match, judge_score]", &steps, &further)
+    let extra = format!("{extra}{prompt}");
+    judged_suite(&model, &judge, ", prompt_id: ask", "[exact_match, judge_score]", &steps, &extra)
 }
 
 /// A [`suite`] whose judge has a prompt of the suite.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A suite whose model is a script and whose judge is a server.
-pub(crate) fn suite(server: &Server, steps: &str, metrics: &str, further: &str) -> String {
+pub(crate) fn suite(server: &Server, steps: &str, metrics: &str, extra: &str) -> String {
     let model =
         "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'SCORE: 1.0'}}";
-    judged_suite(model, &server.backend(""), "", metrics, steps, further)
+    judged_suite(model, &server.backend(""), "", metrics, steps, extra)
 }
 
 pub(crate) fn workspace(count: usize) -> Workspace {
@@ -96,7 +96,7 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
         "rows.jsonl",
         r#"{"id": "q", "question": "How many?", "answer": "7", "metadata": {"baseline": "the baseline"}}"#,
     );
-    for (judge, score, further) in [
+    for (judge, score, extra) in [
         ("pairwise", 1.0, json!({"answer": "answer", "position_consistent": true})),
         (
             "{rubric: {points: [{text: Says how many}, {id: short, text: Is short, weight: 3}]}}",
@@ -115,7 +115,7 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
         workspace.run(&["run", "suite.yaml", "--run-id", id]).expect_code(0);
         assert_eq!(workspace.json(id, "summary.json")["metrics"][0]["value"], score, "{judge}");
         let output = &workspace.samples(id)[0]["judge_output"];
-        for (name, expected) in further.as_object().into_iter().flatten() {
+        for (name, expected) in extra.as_object().into_iter().flatten() {
             assert_eq!(&output[name], expected, "{judge}: {output}");
         }
     }

@@ -127,11 +127,11 @@ fn journal_cut_at_any_byte_resumes_to_the_same_bytes() {
         let journal = String::from_utf8(whole[header..].to_vec()).expect("UTF-8");
         let journal: String = journal.lines().map(|line| journal_record(&run_id, &line[9..])).collect();
         let cut = pseudo_random(number) % journal.len();
-        let mut begun = journal_header(&run_id);
-        begun.extend_from_slice(&journal.as_bytes()[..cut]);
-        workspace.write(&format!("runs/{run_id}/journal/000001.jsonl"), &begun);
+        let mut bytes = journal_header(&run_id);
+        bytes.extend_from_slice(&journal.as_bytes()[..cut]);
+        workspace.write(&format!("runs/{run_id}/journal/000001.jsonl"), &bytes);
         write_running_manifest(&workspace, "whole", &run_id);
-        check_resumed(&workspace, &run_id, &begun);
+        check_resumed(&workspace, &run_id, &bytes);
     }
 }
 

@@ -103,13 +103,13 @@ fn invalid_tasks_and_roles_are_refused_before_the_run() {
         ),
         ("", "", "task_parallelism: 0\n".to_owned(), vec!["`task_parallelism` must be"]),
     ];
-    for (old, new, further, expected) in cases {
+    for (old, new, extra, expected) in cases {
         let text = suite(&backend, "[exact_match]");
         let text = if old.is_empty() { text } else { text.replacen(old, new, 1) };
-        let workspace = workspace(1, &(text + &further));
+        let workspace = workspace(1, &(text + &extra));
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         for expected in expected {
-            assert!(ended.stderr.contains(expected), "{new}{further}\n{}", ended.stderr);
+            assert!(ended.stderr.contains(expected), "{new}{extra}\n{}", ended.stderr);
         }
     }
     // A role of the wrong type, and both ways to name a backend at once.
@@ -184,8 +184,8 @@ fn plan_counts_tokens_with_the_available_tokenizer() {
         "added_tokens": [],
     });
     workspace.write("tokenizer.json", words.to_string());
-    let plan = |suite: &str, further: &[&str]| -> Value {
-        let ended = workspace.run(&[&["plan", suite, "--json"], further].concat()).expect_code(0);
+    let plan = |suite: &str, extra: &[&str]| -> Value {
+        let ended = workspace.run(&[&["plan", suite, "--json"], extra].concat()).expect_code(0);
         let plan = ended.stdout_json();
         json!([plan["tasks"][0]["tokens_by"], plan["prompt_tokens"]["low"]])
     };

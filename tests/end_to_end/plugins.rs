@@ -59,7 +59,7 @@ fn unusable_plugins_are_refused_with_advice() {
     workspace.write("text.wasm", b"(component)");
     workspace.write("other.wasm", component_of_version("0.2.0"));
     let model = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9', model: m}";
-    let entry = |further: &str| format!("  - {{id: mine, source: ./recall.wasm{further}}}\n");
+    let entry = |extra: &str| format!("  - {{id: mine, source: ./recall.wasm{extra}}}\n");
     let zeros = "0".repeat(64);
     let cases: Vec<(&str, String, &str)> = vec![
         ("another_file", entry(&format!(", sha256: {zeros}")), "[word_recall]"),

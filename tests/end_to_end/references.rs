@@ -5,7 +5,7 @@ use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
 /// A workspace whose model gives each row's `say` as its answer.
-fn workspace(rows: &[Value], metrics: &str, further: &str) -> Workspace {
+fn workspace(rows: &[Value], metrics: &str, extra: &str) -> Workspace {
     let workspace = Workspace::new();
     let answers: Value = rows
         .iter()
@@ -21,7 +21,7 @@ fn workspace(rows: &[Value], metrics: &str, further: &str) -> Workspace {
     });
     workspace.write("rows.jsonl", written.collect::<String>());
     let backend = scripted_backend(&workspace, &json!({"answers": answers}));
-    workspace.write("suite.yaml", suite(&backend, metrics) + further);
+    workspace.write("suite.yaml", suite(&backend, metrics) + extra);
     workspace
 }
 

@@ -86,8 +86,8 @@ impl Server {
     }
 
     /// The backend of a suite that sends requests to this server, with further keys.
-    pub(crate) fn backend(&self, further: &str) -> String {
-        format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{further}}}", self.server.uri())
+    pub(crate) fn backend(&self, extra: &str) -> String {
+        format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{extra}}}", self.server.uri())
     }
 }
 

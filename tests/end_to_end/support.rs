@@ -210,14 +210,14 @@ custom:
 }
 
 /// A suite whose answers are judged: `model` and `judge` are backends, `dut` is further keys of the role that asks the model, and
-/// `further` follows the steps.
+/// `extra` follows the steps.
 pub(crate) fn judged_suite(
     model: &str,
     judge: &str,
     dut: &str,
     metrics: &str,
     steps: &str,
-    further: &str,
+    extra: &str,
 ) -> String {
     format!(
         "api_version: gage/v1alpha1
@@ -235,7 +235,7 @@ role_adapters:
 metrics: {metrics}
 custom:
   steps: {steps}
-{further}"
+{extra}"
     )
 }
 

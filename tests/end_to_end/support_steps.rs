@@ -72,7 +72,7 @@ fn weather_agent(request: &Request) -> ResponseTemplate {
 }
 
 /// A suite of agents, with the steps before scoring and with further roles.
-pub(crate) fn suite(server: &Server, roles: &str, steps: &str, further: &str) -> String {
+pub(crate) fn suite(server: &Server, roles: &str, steps: &str, extra: &str) -> String {
     let backend = server.backend(", max_retries: 0");
     format!(
         "api_version: gage/v1alpha1
@@ -90,7 +90,7 @@ role_adapters:
   - {{exact_match: {{label_field: sample.references.0.answer.0.text}}}}
 custom:
   steps: [{steps}, {{step: auto_eval}}]
-{further}"
+{extra}"
     )
 }
 
@@ -199,8 +199,8 @@ fn tool_loop_is_bounded_in_turns_tokens_and_time() {
 
     // A task may score truncated answers.
     let steps = "{step: inference, tools: {max_turns: 2}}";
-    let further = "  score_outcomes: [truncated]\n";
-    workspace.write("suite.yaml", suite(&server, "", steps, further));
+    let extra = "  score_outcomes: [truncated]\n";
+    workspace.write("suite.yaml", suite(&server, "", steps, extra));
     workspace.run(&["run", "suite.yaml", "--run-id", "scored"]).expect_code(0);
     let sample = &workspace.samples("scored")[0];
     assert_eq!((&sample["outcome"], &sample["error"]), (&json!("scored"), &Value::Null));

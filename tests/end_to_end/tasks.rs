@@ -12,8 +12,8 @@ use std::time::Duration;
 use wiremock::ResponseTemplate;
 
 /// A suite whose tasks share one backend.
-pub(crate) fn suite_with_tasks(server: &Server, further: &str, tasks: &str) -> String {
-    suite(&server.backend(", max_retries: 0"), "[exact_match]") + further + "tasks:\n" + tasks
+pub(crate) fn suite_with_tasks(server: &Server, extra: &str, tasks: &str) -> String {
+    suite(&server.backend(", max_retries: 0"), "[exact_match]") + extra + "tasks:\n" + tasks
 }
 
 pub(crate) fn workspace(count: usize, suite: &str) -> Workspace {
@@ -338,7 +338,7 @@ fn parameters_that_a_protocol_lacks_are_not_recorded_as_sent() {
         };
         gage_core::SamplingParams::NAMES.contains(&name).then(|| name.to_owned())
     };
-    for (kind, further, params) in [
+    for (kind, extra, params) in [
         ("openai_http", ", omit_params: [top_p, seed]", ALL),
         ("openai_http", ", max_tokens_name: max_completion_tokens", ALL),
         ("openai_http", ", omit_params: [temperature]", "{}"),
@@ -355,7 +355,7 @@ fn parameters_that_a_protocol_lacks_are_not_recorded_as_sent() {
         let server = Server::start(|_| ResponseTemplate::new(404));
         let uri = server.server.uri();
         let backend =
-            format!("type: {kind}\n    config: {{base_url: '{uri}/v1', model: m, max_retries: 0{further}}}");
+            format!("type: {kind}\n    config: {{base_url: '{uri}/v1', model: m, max_retries: 0{extra}}}");
         let text = suite(&backend, "[exact_match]")
             .replace("backend_id: model}", &format!("backend_id: model, sampling_params: {params}}}"));
         let workspace = workspace(1, &text);
@@ -368,7 +368,7 @@ fn parameters_that_a_protocol_lacks_are_not_recorded_as_sent() {
         let settings = ["generationConfig", "parameters"].iter().find_map(|key| body.get(key));
         let settings = settings.unwrap_or(body).as_object().expect("an object");
         let sent: BTreeSet<String> = settings.keys().filter_map(|name| own_names(name)).collect();
-        assert_eq!(recorded, sent, "{kind}{further} {params}: {body}");
+        assert_eq!(recorded, sent, "{kind}{extra} {params}: {body}");
     }
 }
 
