@@ -10,6 +10,7 @@ mod metrics;
 mod not_finite;
 mod versions;
 
+use gage_core::EvalContext;
 use gage_plugin::{HostOptions, PluginHost, Registry};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,16 @@ fn cases(name: &str) -> Vec<Value> {
     let path = folder().join("cases").join(format!("{name}.jsonl"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(|line| serde_json::from_str(line).expect("a case is JSON")).collect()
+}
+
+/// The evaluation context of a case.
+fn context_of(case: &Value) -> EvalContext<'_> {
+    EvalContext {
+        sample: (&case["sample"]).into(),
+        model_output: (&case["model_output"]).into(),
+        judge_output: &case["judge_output"],
+        support_output: &case["support_output"],
+    }
 }
 
 /// The intended differences: file, case, expected result, and reason.

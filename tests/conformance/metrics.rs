@@ -1,8 +1,7 @@
 //! Every metric that has cases.
 
-use crate::{cases, difference, folder, registry};
+use crate::{cases, context_of, difference, folder, registry};
 use gage_config::PluginReference;
-use gage_core::EvalContext;
 use gage_plugin::Registry;
 use serde_json::{Map, Value};
 
@@ -29,13 +28,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
     let metric = family
         .configure(member.as_deref(), case["params"].clone())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    let roots = EvalContext {
-        sample: (&case["sample"]).into(),
-        model_output: (&case["model_output"]).into(),
-        judge_output: &case["judge_output"],
-        support_output: &case["support_output"],
-    };
-    let item = metric.resolve("case", roots);
+    let item = metric.resolve("case", context_of(case));
     let card = metric
         .score(vec![item])
         .results

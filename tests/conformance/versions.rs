@@ -2,9 +2,9 @@
 //! scorer on a fixed corpus with its version, and a test fails if a result changes under the same version. Cases may be added. A
 //! new scorer or a new version is recorded by `GAGE_HOST_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
 
-use crate::{cases, folder, registry};
+use crate::{cases, context_of, folder, registry};
 use gage_config::PluginReference;
-use gage_core::{Digest, EvalContext, Object, ScoreCard};
+use gage_core::{Digest, Object, ScoreCard};
 use gage_plugin::{
     Aggregator, AggregatorKind, AggregatorRow, AggregatorState, AnyKind, ConfiguredMember, Extractor,
     ExtractorKind, FinishReason, Generation, Judge, JudgeCase, JudgeKind, JudgeReply, Metric, MetricKind,
@@ -144,7 +144,7 @@ impl Corpus {
     }
 
     /// A scorer with the parameters of the corpus, which are part of each case.
-    fn configured<K: AnyKind>(
+    fn configure<K: AnyKind>(
         &self,
         registry: &Registry,
         kind: &str,
@@ -177,7 +177,7 @@ impl Corpus {
 
     fn of_metric(&self, registry: &Registry, name: &str) -> Results {
         let (metric, params, mut found): (Metric, _, _) =
-            self.configured::<MetricKind>(registry, "metric", name);
+            self.configure::<MetricKind>(registry, "metric", name);
         let mut is_scored = false;
         for case in self.samples() {
             let card = score(&metric, &case);
@@ -202,9 +202,9 @@ impl Corpus {
 
     fn of_extractor(&self, registry: &Registry, name: &str) -> Results {
         let (extractor, params, mut found): (Extractor, _, _) =
-            self.configured::<ExtractorKind>(registry, "extractor", name);
+            self.configure::<ExtractorKind>(registry, "extractor", name);
         for case in self.samples() {
-            let answer = extractor.extract(vec![extractor.resolve("case", roots(&case))]).remove(0);
+            let answer = extractor.extract(vec![extractor.resolve("case", context_of(&case))]).remove(0);
             let answer = answer.map_err(|error| error.message);
             found.add(&json!([params, case]), &serde_json::to_value(answer).expect("JSON"));
         }
@@ -212,7 +212,7 @@ impl Corpus {
     }
 
     fn of_judge(&self, registry: &Registry, name: &str) -> Results {
-        let (judge, params, mut found): (Judge, _, _) = self.configured::<JudgeKind>(registry, "judge", name);
+        let (judge, params, mut found): (Judge, _, _) = self.configure::<JudgeKind>(registry, "judge", name);
         for texts in &self.replies {
             let case = JudgeCase {
                 sample_id: "case".to_owned(),
@@ -238,7 +238,7 @@ impl Corpus {
 
     fn of_aggregator(&self, registry: &Registry, name: &str) -> Results {
         let (aggregator, params, mut found): (Aggregator, _, _) =
-            self.configured::<AggregatorKind>(registry, "aggregator", name);
+            self.configure::<AggregatorKind>(registry, "aggregator", name);
         // There are as many rows as cards; aggregators of texts get what their metrics make of the pairs.
         let texts = self.cards_of_texts(registry);
         for rows in [&self.cards[..], &self.cards[..2], &texts[..]] {
@@ -261,21 +261,12 @@ impl Corpus {
 
     fn cards_of_texts(&self, registry: &Registry) -> Vec<ScoreCard> {
         let of = |name: &str| {
-            let (metric, _, _): (Metric, _, _) = self.configured::<MetricKind>(registry, "metric", name);
+            let (metric, _, _): (Metric, _, _) = self.configure::<MetricKind>(registry, "metric", name);
             let samples = self.samples();
-            let items = samples.iter().map(|case| metric.resolve("case", roots(case))).collect();
+            let items = samples.iter().map(|case| metric.resolve("case", context_of(case))).collect();
             metric.score(items).results.into_iter().filter_map(Result::ok).collect::<Vec<_>>()
         };
         [of("bleu"), of("chrf"), of("word_perplexity")].concat()
-    }
-}
-
-fn roots(case: &Value) -> EvalContext<'_> {
-    EvalContext {
-        sample: (&case["sample"]).into(),
-        model_output: (&case["model_output"]).into(),
-        judge_output: &case["judge_output"],
-        support_output: &case["support_output"],
     }
 }
 
@@ -285,7 +276,7 @@ fn inputs(case: &Value) -> Value {
 }
 
 fn score(metric: &Metric, case: &Value) -> Value {
-    match metric.score(vec![metric.resolve("case", roots(case))]).results.remove(0) {
+    match metric.score(vec![metric.resolve("case", context_of(case))]).results.remove(0) {
         Ok(card) => serde_json::to_value(card).expect("JSON"),
         Err(error) => json!({"error": error.kind, "message": error.message}),
     }
