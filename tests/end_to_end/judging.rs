@@ -285,7 +285,7 @@ fn every_repeat_of_a_sample_is_recorded() {
 
 /// The rows are answers with their references; the snapshot holds their results by metrics of several components.
 #[test]
-fn odd_answers_have_a_stated_result() {
+fn unusual_answers_have_defined_results() {
     let workspace = workspace(1);
     let server = Server::start(|_| completion(""));
     let exploding = "a".repeat(60) + "!";

@@ -184,7 +184,7 @@ fn promise_9_granted_host_is_asked_and_the_secret_stays_hidden() {
 }
 
 #[test]
-fn component_is_refused_what_was_not_granted() {
+fn calls_without_a_grant_are_refused() {
     let workspace = Workspace::new();
     let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = std::sync::Arc::clone(&asked);

@@ -120,14 +120,14 @@ fn python_items(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn rust_sdk_offers_what_is_listed() {
+fn rust_sdk_api_matches_its_list() {
     let items = public_items(&repository().join("sdk/rust/src/lib.rs")).expect("Rust");
     assert!(items.len() > 100, "{} items", items.len());
     compare("rust.txt", &items);
 }
 
 #[test]
-fn python_sdk_offers_what_is_listed() {
+fn python_sdk_api_matches_its_list() {
     let files = texts(&repository().join("sdk/python/src/gage_sdk"), ".py");
     let items: Vec<String> = files
         .iter()
@@ -144,13 +144,13 @@ fn python_sdk_offers_what_is_listed() {
 }
 
 #[test]
-fn javascript_sdk_offers_what_is_listed() {
+fn javascript_sdk_api_matches_its_list() {
     let files = texts(&repository().join("sdk/js/src"), ".d.ts");
     compare_lines("javascript.txt", &files);
 }
 
 #[test]
-fn wit_contract_is_the_listed_one() {
+fn wit_contract_matches_its_list() {
     let folder = repository().join("wit");
     let files = ["types.wit", "host.wit", "plugin.wit"]
         .map(|name| (name.to_owned(), fs::read_to_string(folder.join(name)).expect("WIT")));

@@ -61,7 +61,7 @@ fn crates() -> Vec<(PathBuf, PathBuf)> {
 }
 
 #[test]
-fn modules_of_a_crate_have_an_order() {
+fn modules_of_a_crate_have_no_import_cycles() {
     let mut unknown = String::new();
     let mut broken: BTreeSet<_> = KNOWN_CYCLES.iter().copied().collect();
     let crates = crates();
@@ -109,7 +109,7 @@ fn types_and_constants_have_standard_names() {
 }
 
 #[test]
-fn type_names_stand_for_one_thing_in_a_crate() {
+fn type_names_mean_one_thing_in_a_crate() {
     let mut found = Vec::new();
     for (folder, root) in crates() {
         let modules = CrateModules::read(&root).expect("sources that can be read");
@@ -165,7 +165,7 @@ fn test_names_are_short() {
 const MODEL_CRATE: &str = "host/llama";
 
 #[test]
-fn default_members_are_all_but_the_crate_that_links_llama_cpp() {
+fn default_members_exclude_the_crate_that_links_llama_cpp() {
     let manifest = fs::read_to_string(repository().join("Cargo.toml")).expect("the manifest");
     let list = |key: &str| -> Vec<String> {
         let start = manifest.find(&format!("\n{key} = [")).expect("the list");

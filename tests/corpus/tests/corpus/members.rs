@@ -88,7 +88,7 @@ fn promise_4_every_call_ends() {
 }
 
 #[test]
-fn promise_7_what_comes_back_is_bounded_and_checked() {
+fn promise_7_results_are_bounded_and_checked() {
     check_groups([answers::members(), texts::members(), shapes::members(), loading::members()]);
 }
 
@@ -98,7 +98,7 @@ fn promise_8_an_item_that_a_plugin_fails_keeps_its_place() {
 }
 
 #[test]
-fn promise_10_machine_code_of_others_is_not_loaded() {
+fn promise_10_foreign_machine_code_is_not_loaded() {
     check_groups([bytes::members()]);
 }
 
