@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn definition_ignores_the_model_but_not_the_sampling() {
+    fn only_sampling_not_the_model_changes_a_definition() {
         let one = digest(&json!({"model": "one", "base_url": "http://a"}), "a");
         assert_eq!(digest(&json!({"model": "two", "base_url": "http://b"}), "b"), one);
         let changes = [

@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn host_is_paused_only_if_it_refuses_every_request() {
+    async fn only_a_host_that_refuses_everyone_is_paused() {
         let second = Duration::from_secs(1);
         for rate in [10_u32, 80, 400] {
             // A fresh token every so often, and a few that were kept.

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn replay_keeps_the_order_and_names_missing_exchanges() {
+    async fn replay_keeps_the_order_and_names_what_is_missing() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
         for round in 0..2 {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn truncated_recording_keeps_its_frames_and_can_continue() {
+    async fn torn_recording_keeps_whole_frames_and_continues() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
         for digest in ["a", "b"] {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn torn_recording_is_reported_and_a_damaged_one_left_alone() {
+    async fn torn_end_is_reported_and_damage_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
         let tape = HttpRecording::record(&path).expect("a tape");

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_likelihoods_differ_from_broken_replies() {
+    fn servers_without_logprobs_differ_from_broken_ones() {
         for (source, reply, part) in [
             (LikelihoodSource::Echo, json!({"choices": [{"text": "x"}]}), "no `logprobs`"),
             (LikelihoodSource::Echo, echo(json!(["a"]), json!([0]), json!([null]), json!(null)), "(`echo`)"),

@@ -51,7 +51,7 @@ async fn a_proxy_that_refuses_is_told_with_what_it_said() {
 }
 
 #[tokio::test]
-async fn own_certificate_authority_is_trusted_only_if_configured() {
+async fn own_authority_is_trusted_only_where_named() {
     let plain = server(|_| completion("4").into());
     let (tls, authority) = encrypted(address(&plain.url())).await;
     let url = format!("https://{}", tls.address);

@@ -142,7 +142,7 @@ fn play(server: Server, most: usize) -> Simulation {
 }
 
 #[test]
-fn failures_unrelated_to_load_keep_the_slots_busy() {
+fn failures_unrelated_to_load_keep_slots_busy() {
     for most in [4, 16, 64, 256] {
         let played = play(Server::Storm, most);
         let share = played.busy / most as f64;
@@ -185,7 +185,7 @@ fn a_host_that_takes_all_soon_gets_all() {
 }
 
 #[test]
-fn simultaneous_answers_double_the_limit_if_slots_are_used() {
+fn limit_doubles_only_if_it_is_used() {
     for (in_flight, limit) in [(32, 62), (20, 41), (8, 32)] {
         let mut concurrency = AdaptiveConcurrency::new(256, true);
         let rounds: Vec<u64> = (0..32).map(|number| concurrency.sent(in_flight.min(number + 1))).collect();
@@ -195,7 +195,7 @@ fn simultaneous_answers_double_the_limit_if_slots_are_used() {
 }
 
 #[test]
-fn limit_doubles_before_answers_until_one_is_refused() {
+fn slow_start_doubles_until_a_refusal() {
     let mut concurrency = AdaptiveConcurrency::new(4_096, true);
     let rounds: Vec<u64> = (0..256).map(|number| concurrency.sent(number + 1)).collect();
     for limit in [512, 1_024] {
