@@ -1,4 +1,4 @@
-//! What lies below the metrics: field paths, short forms, labels of options.
+//! Shared parts of the metrics: field paths, short forms, labels of options.
 
 use crate::{cases, folder, registry};
 use gage_config::{AggregationSpec, Environment, PluginReference, load};
@@ -7,7 +7,7 @@ use gage_plugin::{PreprocessorOutput, RawRow};
 use serde_json::{Value, json};
 
 #[test]
-fn field_paths() {
+fn field_paths_of_metrics_are_resolved() {
     let text =
         std::fs::read_to_string(folder().join("cases/helper_extract_field.context.json")).expect("a file");
     let context: Value = serde_json::from_str(&text).expect("JSON");
@@ -33,11 +33,11 @@ fn field_paths() {
     }
 }
 
-/// Cases that are errors here, since there a part of the entry was dropped without a word.
+/// Cases that are errors here, where the reference implementation silently drops a part of the entry.
 const REFUSED: [i64; 2] = [28, 34];
 
 #[test]
-fn short_forms_of_metrics() {
+fn short_forms_of_metrics_are_expanded() {
     for case in cases("helper_metric_entry_sugar") {
         let entry = serde_json::to_string(&case["input"]["entry"]).expect("JSON");
         let text = format!(
@@ -65,7 +65,7 @@ fn short_forms_of_metrics() {
         let entry_is_comma_in_quotes = case["input"]["entry"] == json!("regex_match(pattern='a,b')");
         match found {
             None => {
-                // A name with an open parenthesis is a name nobody has; here that is an error.
+                // No metric has a name with an open parenthesis, which is an error here.
                 let is_error =
                     case["expected"].is_null() || REFUSED.contains(&number) || entry.contains("m(a=1\"");
                 assert!(is_error, "case {number} is refused");
@@ -79,7 +79,7 @@ fn short_forms_of_metrics() {
 }
 
 #[test]
-fn labels_of_options() {
+fn labels_of_options_are_recognized() {
     let registry = registry();
     let (family, member) = registry
         .find::<gage_plugin::PreprocessorKind>(&PluginReference::Name("multi_choice".to_owned()))

@@ -1,5 +1,5 @@
-//! Answers and references of some hundred kilobytes, or a megabyte, through the components that come with the program: they are scored within the budget of an
-//! item, or end as `plugins/README.md` says. Fuel is what is bounded here, for it is the same on every machine; time is not.
+//! Answers and references of up to a megabyte through the bundled components: they are scored within the budget of an item, or end
+//! as `plugins/README.md` says. The tests bound fuel, which is the same on every machine, and not time.
 
 use gage_config::PluginLimits;
 use gage_core::{EvalContext, Outcome};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(crate) const MEGABYTE: usize = 1_000_000;
 
-/// Numbers that look random and are the same each time.
+/// Numbers that look random and are the same in every test run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -23,14 +23,14 @@ impl Numbers {
         (self.0 >> 33) % limit
     }
 
-    /// Small ones come more often.
+    /// A number that is more often small.
     fn skewed(&mut self, limit: u64) -> u64 {
         let first = self.below(limit) + 1;
         self.below(first)
     }
 }
 
-/// A text of a megabyte, made of pieces.
+/// A text of a megabyte made of pieces.
 fn text(seed: u64, mut piece: impl FnMut(&mut Numbers) -> String) -> String {
     let mut numbers = Numbers(seed);
     let mut text = String::with_capacity(MEGABYTE + 64);
@@ -66,8 +66,12 @@ fn chinese(seed: u64) -> String {
     in_script(seed, '一', 5_000, 1)
 }
 
-/// A member of a component that comes with the program, with the usual budget but for time.
-pub(crate) fn of_component<K: PluginKind>(component: &str, name: &str, params: Value) -> ConfiguredMember<K> {
+/// A member of a bundled component with the default budget, but more time.
+pub(crate) fn bundled_member<K: PluginKind>(
+    component: &str,
+    name: &str,
+    params: Value,
+) -> ConfiguredMember<K> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");
     let options = HostOptions { cache_folder: Some(cache), ..HostOptions::default() };
     let host = PluginHost::new(&options).expect("an engine");
@@ -80,26 +84,25 @@ pub(crate) fn of_component<K: PluginKind>(component: &str, name: &str, params: V
 }
 
 fn metric(component: &str, name: &str, params: Value) -> Metric {
-    of_component::<MetricKind>(component, name, params)
+    bundled_member::<MetricKind>(component, name, params)
 }
 
-/// The primary score, or how it ended, with what was used.
+/// The evaluation context of a sample and a model output.
+pub(crate) fn context<'v>(sample: &'v Value, output: &'v Value) -> EvalContext<'v> {
+    let (sample, model_output) = (sample.into(), output.into());
+    EvalContext { sample, model_output, judge_output: &Value::Null, support_output: &Value::Null }
+}
+
+/// The primary score or the error, and the fuel.
 fn scored(metric: &Metric, answer: &str, reference: &str) -> (Result<Option<f64>, ItemError>, u64) {
     let (sample, output) =
         (json!({"label": reference, "references": [reference]}), json!({"answer": answer}));
-    let nothing = &Value::Null;
-    let roots = EvalContext {
-        sample: (&sample).into(),
-        model_output: (&output).into(),
-        judge_output: nothing,
-        support_output: nothing,
-    };
-    let mut scored = metric.score(vec![metric.resolve("large", roots)]);
+    let mut scored = metric.score(vec![metric.resolve("large", context(&sample, &output))]);
     (scored.results.remove(0).map(|card| card.primary_score), scored.fuel)
 }
 
 #[test]
-fn overlap_of_long_texts_is_scored_or_too_long_for_a_subsequence() {
+fn overlap_of_long_texts_is_scored_or_refused_as_too_long() {
     let texts: [(&str, fn(u64) -> String, usize); 3] =
         [("english", english, 800_000), ("letters", letters, 500_000), ("chinese", chinese, 500_000)];
     for name in ["token_f1", "squad", "rouge_l", "reference_rouge"] {
@@ -137,12 +140,12 @@ fn overlap_of_long_texts_is_scored_or_too_long_for_a_subsequence() {
 }
 
 #[test]
-fn subsequences_of_as_many_words_as_are_allowed_are_scored() {
+fn subsequences_of_the_longest_allowed_texts_are_scored() {
     let words = |from: u64, seed: u64| {
         let mut numbers = Numbers(seed);
         (0..16_000).map(|_| format!("w{} ", from + numbers.below(12))).collect::<String>()
     };
-    // Lines, so that there is the most work for those too.
+    // Many lines, which are compared with each other.
     let lines = |seed: u64| {
         let mut numbers = Numbers(seed);
         (0..200)
@@ -162,7 +165,7 @@ fn subsequences_of_as_many_words_as_are_allowed_are_scored() {
 }
 
 #[test]
-fn backtracking_through_a_megabyte_begins_only_where_a_match_can() {
+fn backtracking_in_a_megabyte_starts_only_at_possible_matches() {
     let plain = english(3);
     let with = |text: &str| format!("{plain}{text}\n");
     let hit = with(" my answer: 42");
@@ -176,7 +179,7 @@ fn backtracking_through_a_megabyte_begins_only_where_a_match_can() {
         (r"(?>answer)\s*[:=]\s*\d+", &hit, Ok(1.0)),
         (r"\b(\w+) \1 answer\b", &plain, Ok(0.0)),
         (r"(?=.*answer)\w+: (\d+)", &plain, Ok(0.0)),
-        // Of these it is not known where they begin.
+        // The start of these matches cannot be predicted.
         (r"(?<=\w)\s+(?=\d)#?$", &plain, Err(Outcome::PluginTimeout)),
         (r"(\w|\w\w)+\1\1: 42$(?!x)", &hit, Err(Outcome::PluginTimeout)),
     ] {

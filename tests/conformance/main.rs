@@ -1,6 +1,5 @@
-//! What the metrics must return, case by case, from the files in `cases/`: recorded from the
-//! reference implementation, with the differences of `known_differences.json`, each of which
-//! is meant. The components are called the way the engine calls them.
+//! The results that metrics must return for the cases in `cases/`, which were recorded from the reference implementation, except for
+//! the intended differences in `known_differences.json`. The components are called the way the engine calls them.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,6 +10,7 @@ mod metrics;
 mod not_finite;
 mod versions;
 
+use gage_core::EvalContext;
 use gage_plugin::{HostOptions, PluginHost, Registry};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -26,13 +26,23 @@ fn cases(name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a case is JSON")).collect()
 }
 
-/// The differences that are meant: file, case, what is expected here, and why.
+/// The evaluation context of a case.
+fn context_of(case: &Value) -> EvalContext<'_> {
+    EvalContext {
+        sample: (&case["sample"]).into(),
+        model_output: (&case["model_output"]).into(),
+        judge_output: &case["judge_output"],
+        support_output: &case["support_output"],
+    }
+}
+
+/// The intended differences: file, case, expected result, and reason.
 fn differences() -> Vec<Value> {
     let text = std::fs::read_to_string(folder().join("known_differences.json")).expect("the differences");
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// What a case gives here, where that is meant to be something else than recorded.
+/// The expected result of a case that intentionally differs from the recorded one.
 fn difference(file: &str, case: &Value) -> Option<Value> {
     let all = differences();
     let known = all.iter().find(|known| known["file"] == *file && known["case"] == case["case"])?;
@@ -40,7 +50,7 @@ fn difference(file: &str, case: &Value) -> Option<Value> {
 }
 
 #[test]
-fn every_known_difference_is_of_a_case_and_says_why() {
+fn every_known_difference_names_a_case_and_a_reason() {
     for known in differences() {
         let file = known["file"].as_str().and_then(|name| name.strip_suffix(".jsonl")).expect("a file");
         assert!(cases(file).iter().any(|case| case["case"] == known["case"]), "{known}");
@@ -48,7 +58,7 @@ fn every_known_difference_is_of_a_case_and_says_why() {
     }
 }
 
-/// The first-party plugins, compiled once for all tests of this machine.
+/// The bundled plugins, compiled once per machine.
 fn registry() -> Registry {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");
     let host = PluginHost::new(&HostOptions { cache_folder: Some(cache), ..HostOptions::default() })

@@ -1,21 +1,27 @@
-//! Answers of a megabyte of every shape, through the components that come with the program, under the default budget of
-//! an item: each has a result, which is stated here.
+//! Answers of a megabyte in every shape, through the bundled components, under the default budget of an item: each has a stated
+//! result.
 
-use crate::large::{MEGABYTE, of_component};
-use gage_core::EvalContext;
-use gage_plugin::{ExtractorKind, MetricKind};
+use crate::large::{MEGABYTE, bundled_member, context};
+use gage_core::ScoreCard;
+use gage_plugin::{ExtractorKind, ItemError, Metric, MetricKind};
 use serde_json::{Value, json};
 
-/// What an answer is made of: this, again and again.
+/// An answer that repeats a piece.
 fn repeated(piece: &str) -> String {
     piece.repeat(MEGABYTE / piece.len())
+}
+
+/// Scores one answer to a sample.
+fn score(metric: &Metric, sample: &Value, answer: &Value) -> Result<ScoreCard, ItemError> {
+    let output = json!({"answer": answer});
+    metric.score(vec![metric.resolve("long", context(sample, &output))]).results.remove(0)
 }
 
 fn options() -> Value {
     json!([{"id": "A", "content": "Shark"}, {"id": "B", "content": "Dolphin"}, {"id": "C", "content": "Trout"}, {"id": "D", "content": "Octopus"}])
 }
 
-/// What stands in the answers, and the option that both the metric and the extractor find.
+/// The piece that an answer repeats, and the option that both the metric and the extractor find.
 const CHOICES: [(&str, Option<&str>); 37] = [
     ("A mammal that lives in a sea is a fish, I think, and a whale is not a bird. ", None),
     ("x", None),
@@ -58,45 +64,30 @@ const CHOICES: [(&str, Option<&str>); 37] = [
 
 #[test]
 fn options_are_found_in_any_text() {
-    let metric = of_component::<MetricKind>("choice", "multi_choice_accuracy", json!({}));
-    let extractor = of_component::<ExtractorKind>("extract", "choice_letter", json!({}));
+    let metric = bundled_member::<MetricKind>("choice", "multi_choice_accuracy", json!({}));
+    let extractor = bundled_member::<ExtractorKind>("extract", "choice_letter", json!({}));
     for (piece, expected) in CHOICES {
-        let (sample, output) =
-            (json!({"options": options(), "label": "B"}), json!({"answer": repeated(piece)}));
-        let nothing = &Value::Null;
-        let roots = EvalContext {
-            sample: (&sample).into(),
-            model_output: (&output).into(),
-            judge_output: nothing,
-            support_output: nothing,
-        };
-        let mut scored = metric.score(vec![metric.resolve("long", roots)]);
-        let card = scored.results.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
+        let (sample, answer) = (json!({"options": options(), "label": "B"}), json!(repeated(piece)));
+        let card = score(&metric, &sample, &answer).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
         assert_eq!(card.primary_score, Some(f64::from(u8::from(expected == Some("B")))), "{piece:?}");
-        let mut answers = extractor.extract(vec![extractor.resolve("long", roots)]);
+        let mut answers =
+            extractor.extract(vec![extractor.resolve("long", context(&sample, &json!({"answer": answer})))]);
         let answer = answers.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
         let letter = answer.map(|answer| answer.value["value"].clone());
         assert_eq!(letter, expected.map(Value::from), "{piece:?}");
     }
 }
 
-/// Options may be so short that they could stand at each place.
+/// Options may be so short that they could be anywhere in an answer.
 #[test]
 fn options_of_one_letter_are_found_in_any_text() {
-    let metric = of_component::<MetricKind>("choice", "multi_choice_accuracy", json!({}));
+    let metric = bundled_member::<MetricKind>("choice", "multi_choice_accuracy", json!({}));
     let texts: Vec<Value> =
         ('a'..='z').map(|letter| json!({"id": letter.to_ascii_uppercase(), "content": letter})).collect();
     for (piece, expected) in [("a", 0.0), ("ab", 0.0), ("b", 0.0), ("b-", 1.0), ("z,b", 0.0)] {
-        let (sample, output) = (json!({"options": texts, "label": "B"}), json!({"answer": repeated(piece)}));
-        let nothing = &Value::Null;
-        let roots = EvalContext {
-            sample: (&sample).into(),
-            model_output: (&output).into(),
-            judge_output: nothing,
-            support_output: nothing,
-        };
-        let mut scored = metric.score(vec![metric.resolve("long", roots)]);
-        let card = scored.results.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
+        let sample = json!({"options": texts, "label": "B"});
+        let card = score(&metric, &sample, &json!(repeated(piece)))
+            .unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
         assert_eq!(card.primary_score, Some(expected), "{piece:?}");
     }
 }
@@ -129,7 +120,7 @@ fn numbers_are_found_in_any_text() {
     ] {
         for (fractions, expected) in [(false, plain), (true, with_fractions)] {
             let extractor =
-                of_component::<ExtractorKind>("extract", "last_number", json!({"fractions": fractions}));
+                bundled_member::<ExtractorKind>("extract", "last_number", json!({"fractions": fractions}));
             let item =
                 extractor.item("long", json!({"text": repeated(piece)}).as_object().expect("an object"));
             let found = extractor.extract(vec![item]).remove(0);
@@ -141,8 +132,8 @@ fn numbers_are_found_in_any_text() {
 }
 
 #[test]
-fn lists_are_found_in_any_text_that_they_fit_into() {
-    // An answer holds a mebibyte of JSON.
+fn lists_are_found_in_any_text_within_the_limit() {
+    // An answer may hold a mebibyte of JSON.
     let too_long = "an answer has";
     for (format, text, expected) in [
         ("auto", repeated("x"), Ok(1)),
@@ -171,7 +162,7 @@ fn lists_are_found_in_any_text_that_they_fit_into() {
         ("bullets", repeated("1. item\n"), Ok(125_000)),
         ("commas", repeated("apples,  "), Ok(111_111)),
     ] {
-        let extractor = of_component::<ExtractorKind>("extract", "list_items", json!({"format": format}));
+        let extractor = bundled_member::<ExtractorKind>("extract", "list_items", json!({"format": format}));
         let shown: String = text.chars().take(20).collect();
         let item = extractor.item("long", json!({"text": text}).as_object().expect("an object"));
         let found = extractor.extract(vec![item]).remove(0);
@@ -226,19 +217,10 @@ fn words_and_lists_of_any_text_are_compared() {
             "docvqa_anls" => json!({"answers_field": "label"}),
             _ => json!({}),
         };
-        let metric = of_component::<MetricKind>(component, name, params);
-        let (sample, output) =
-            (json!({"label": reference, "references": [reference]}), json!({"answer": answer}));
-        let nothing = &Value::Null;
-        let roots = EvalContext {
-            sample: (&sample).into(),
-            model_output: (&output).into(),
-            judge_output: nothing,
-            support_output: nothing,
-        };
-        let mut scored = metric.score(vec![metric.resolve("long", roots)]);
+        let metric = bundled_member::<MetricKind>(component, name, params);
+        let sample = json!({"label": reference, "references": [reference]});
         let shown: String = answer.to_string().chars().take(20).collect();
-        match (scored.results.remove(0), expected) {
+        match (score(&metric, &sample, &answer), expected) {
             (Ok(card), Ok(expected)) => {
                 let score = card.primary_score.expect("a score");
                 assert!((score - expected).abs() < 1e-12, "{name} {shown}: {score}");

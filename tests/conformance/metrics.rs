@@ -1,15 +1,14 @@
-//! Every metric of which there are cases.
+//! Every metric that has cases.
 
-use crate::{cases, difference, folder, registry};
+use crate::{cases, context_of, difference, folder, registry};
 use gage_config::PluginReference;
-use gage_core::EvalContext;
 use gage_plugin::Registry;
 use serde_json::{Map, Value};
 
-/// Cases of metrics on parsed answers, whose parameter `name` stands before the names of values.
+/// The prefix of cases of metrics on parsed answers, whose parameter `name` precedes the names of values.
 const ANSWERS: &str = "answers_";
 
-/// The files with cases of metrics, without their endings.
+/// The files with cases of metrics, without their extensions.
 fn files() -> Vec<String> {
     let entries = std::fs::read_dir(folder().join("cases")).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
@@ -21,7 +20,7 @@ fn files() -> Vec<String> {
     files
 }
 
-/// What a metric gives for a case: its values by name, `None` for no score, or an error.
+/// The result of a metric for a case: its values by name, `None` for no score, or an error.
 fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<String, Value>>, String> {
     let (family, member) = registry
         .find::<gage_plugin::MetricKind>(&PluginReference::Name(metric.to_owned()))
@@ -29,13 +28,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
     let metric = family
         .configure(member.as_deref(), case["params"].clone())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    let roots = EvalContext {
-        sample: (&case["sample"]).into(),
-        model_output: (&case["model_output"]).into(),
-        judge_output: &case["judge_output"],
-        support_output: &case["support_output"],
-    };
-    let item = metric.resolve("case", roots);
+    let item = metric.resolve("case", context_of(case));
     let card = metric
         .score(vec![item])
         .results
@@ -47,7 +40,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
     Ok(Some(values))
 }
 
-fn agree(expected: &Value, found: &Result<Option<Map<String, Value>>, String>, name: &str) -> bool {
+fn is_expected(expected: &Value, found: &Result<Option<Map<String, Value>>, String>, name: &str) -> bool {
     match (expected, found) {
         (Value::Null, Ok(None)) => true,
         (Value::Object(expected), Ok(Some(found))) => expected.iter().all(|(key, value)| {
@@ -67,7 +60,7 @@ fn agree(expected: &Value, found: &Result<Option<Map<String, Value>>, String>, n
 }
 
 #[test]
-fn every_case_gives_what_is_recorded_or_a_known_difference() {
+fn every_case_gives_its_recorded_result_or_a_known_difference() {
     let registry = registry();
     let mut wrong = Vec::new();
     let mut count = 0;
@@ -85,8 +78,11 @@ fn every_case_gives_what_is_recorded_or_a_known_difference() {
             let params = &case["params"];
             let name = params["name"].as_str().or(params["pred_field"].as_str());
             let name = name.filter(|_| file.starts_with(ANSWERS));
-            let is_right =
-                if wants_error { found.is_err() } else { agree(expected, &found, name.unwrap_or("\0")) };
+            let is_right = if wants_error {
+                found.is_err()
+            } else {
+                is_expected(expected, &found, name.unwrap_or("\0"))
+            };
             if !is_right {
                 wrong.push(format!(
                     "{file} {} ({}): expected {expected}, found {found:?}",

@@ -1,14 +1,14 @@
-//! What is no finite number, as an answer, a label, a judge's score and a tolerance, through the components that come with the
-//! program: it never passes, whatever else a suite allows.
+//! Numbers that are not finite, as an answer, a label, a judge's score and a tolerance, through the bundled components: they never
+//! pass, whatever else a suite allows.
 
-use crate::large::of_component;
+use crate::large::bundled_member;
 use crate::registry;
 use gage_config::PluginReference;
 use gage_core::EvalContext;
 use gage_plugin::MetricKind;
 use serde_json::{Value, json};
 
-/// The score, whether it passes, and the first error tag, or the message of the error.
+/// The score and the first error tag, or the message of the error. Only a score of 1 passes.
 fn scored(
     component: &str,
     name: &str,
@@ -16,7 +16,7 @@ fn scored(
     answer: Value,
     label: Value,
 ) -> Result<(f64, String), String> {
-    let metric = of_component::<MetricKind>(component, name, params);
+    let metric = bundled_member::<MetricKind>(component, name, params);
     let (sample, output) = (json!({"label": label}), json!({"answer": answer}));
     let judge_output = json!({"score": answer});
     let roots = EvalContext {
@@ -33,7 +33,7 @@ fn scored(
 }
 
 #[test]
-fn what_is_not_finite_never_passes() {
+fn non_finite_numbers_never_pass() {
     for (answer, label, of_answer, of_label) in [
         (json!("inf"), json!(5), "invalid_format", ""),
         (json!("-inf"), json!(5), "invalid_format", ""),
@@ -72,7 +72,7 @@ fn what_is_not_finite_never_passes() {
 }
 
 #[test]
-fn a_label_says_its_tolerance_as_a_number_or_a_text_that_spells_one() {
+fn tolerance_of_a_label_is_a_number_or_its_text() {
     for (tolerance, expected) in [
         (json!(0.5), Ok(1.0)),
         (json!("0.5"), Ok(1.0)),
@@ -102,7 +102,7 @@ fn a_label_says_its_tolerance_as_a_number_or_a_text_that_spells_one() {
 }
 
 #[test]
-fn tolerances_and_bounds_that_are_none_are_refused_before_a_run() {
+fn invalid_tolerances_and_bounds_are_refused_before_a_run() {
     let registry = registry();
     for (name, key) in [
         ("numeric_match", "tolerance"),
@@ -116,7 +116,7 @@ fn tolerances_and_bounds_that_are_none_are_refused_before_a_run() {
         ("judge_score", "threshold"),
     ] {
         let is_tolerance = key.starts_with("tolerance");
-        // The recorded cases say what negative and infinite ones mean there.
+        // The recorded cases define negative and infinite ones there.
         let is_recorded = is_tolerance && name.starts_with("numeric");
         for value in [json!("1e400"), json!("inf"), json!("nan"), json!("wide"), json!(-1), json!(0)] {
             let reference = PluginReference::Name(name.to_owned());

@@ -1,11 +1,10 @@
-//! The version of a scorer changes whenever a result of it could. That cannot be forgotten here: what every scorer that comes
-//! with the program makes of a fixed corpus stands beside its version in `versions/results.jsonl`, and a result that is
-//! another under the same version fails. Cases may be added; a scorer that is new, or has a new version, is written down by
-//! `GAGE_HOST_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
+//! The version of a scorer must change whenever one of its results could. `versions/results.jsonl` holds the results of every bundled
+//! scorer on a fixed corpus with its version, and a test fails if a result changes under the same version. Cases may be added. A
+//! new scorer or a new version is recorded by `GAGE_HOST_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
 
-use crate::{cases, folder, registry};
+use crate::{cases, context_of, folder, registry};
 use gage_config::PluginReference;
-use gage_core::{Digest, EvalContext, Object, ScoreCard};
+use gage_core::{Digest, Object, ScoreCard};
 use gage_plugin::{
     Aggregator, AggregatorKind, AggregatorRow, AggregatorState, AnyKind, ConfiguredMember, Extractor,
     ExtractorKind, FinishReason, Generation, Judge, JudgeCase, JudgeKind, JudgeReply, Metric, MetricKind,
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What a scorer makes of the cases of the corpus, both by short digests.
+/// The results of a scorer by case, both as short digests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Results {
     scorer: String,
@@ -28,7 +27,7 @@ impl Results {
         self.results.insert(short(case), short(result));
     }
 
-    /// How many cases have another result than `before`.
+    /// The number of cases whose result differs from `before`.
     fn changed(&self, before: &Results) -> usize {
         let is_other = |(case, result): &(&String, &String)| {
             before.results.get(*case).is_some_and(|before| before != *result)
@@ -42,8 +41,8 @@ fn short(value: &Value) -> String {
     digest.trim_start_matches("sha256:").chars().take(8).collect()
 }
 
-/// What is wrong with the versions, and what of `found` is not written down.
-fn compared(recorded: &[Results], found: &[Results]) -> (Vec<String>, Vec<String>) {
+/// Returns an error for each result that changed under the same version, and the scorers whose record is out of date.
+fn compare(recorded: &[Results], found: &[Results]) -> (Vec<String>, Vec<String>) {
     let (mut wrong, mut stale) = (Vec::new(), Vec::new());
     for now in found {
         match recorded.iter().find(|before| before.scorer == now.scorer) {
@@ -64,7 +63,7 @@ fn compared(recorded: &[Results], found: &[Results]) -> (Vec<String>, Vec<String
 }
 
 #[test]
-fn a_result_that_changes_without_its_version_is_found() {
+fn changed_result_without_a_new_version_is_found() {
     let of = |version: &str, results: &[(&str, &str)]| Results {
         scorer: "metric m".to_owned(),
         version: version.to_owned(),
@@ -78,20 +77,20 @@ fn a_result_that_changes_without_its_version_is_found() {
         (vec![of("1", &[("a", "x"), ("b", "y"), ("c", "y")])], 0, 1),
         (vec![], 0, 1),
     ] {
-        let (found_wrong, found_stale) = compared(&before, &now);
+        let (found_wrong, found_stale) = compare(&before, &now);
         assert_eq!((found_wrong.len(), found_stale.len()), (wrong, stale), "{now:?}");
     }
 }
 
 #[test]
-fn no_scorer_gives_other_results_under_the_same_version() {
+fn no_scorer_changes_its_results_without_a_new_version() {
     let path = folder().join("versions/results.jsonl");
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let recorded: Vec<Results> =
         text.lines().map(|line| serde_json::from_str(line).expect("a scorer")).collect();
     let found = Corpus::read().results(&registry());
     assert!(found.len() > 40, "{} scorers", found.len());
-    let (wrong, stale) = compared(&recorded, &found);
+    let (wrong, stale) = compare(&recorded, &found);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     if std::env::var_os("GAGE_HOST_RECORD_VERSIONS").is_some() {
         let lines = found.iter().map(|one| serde_json::to_string(one).expect("JSON") + "\n");
@@ -105,18 +104,18 @@ fn no_scorer_gives_other_results_under_the_same_version() {
     );
 }
 
-/// What scorers are given.
+/// The inputs of the scorers.
 #[derive(Deserialize)]
 struct Corpus {
     /// Answers and references.
     pairs: Vec<[String; 2]>,
-    /// Samples that say more.
+    /// Samples with more fields.
     documents: Vec<Value>,
-    /// What judge models reply.
+    /// Replies of judge models.
     replies: Vec<Vec<String>>,
-    /// For aggregators.
+    /// The cards that aggregators combine.
     cards: Vec<ScoreCard>,
-    /// Of scorers that need some.
+    /// The parameters of scorers that need some.
     params: Object,
 }
 
@@ -145,7 +144,7 @@ impl Corpus {
     }
 
     /// A scorer with the parameters of the corpus, which are part of each case.
-    fn configured<K: AnyKind>(
+    fn configure<K: AnyKind>(
         &self,
         registry: &Registry,
         kind: &str,
@@ -161,7 +160,7 @@ impl Corpus {
         (configured, params, Results { scorer, version, results: BTreeMap::new() })
     }
 
-    /// All samples: those that say more, and the pairs, where each component finds its reference.
+    /// All samples: those with more fields, and the pairs, with the reference where each component expects it.
     fn samples(&self) -> Vec<Value> {
         let of_pair = |[answer, label]: &[String; 2]| {
             json!({
@@ -178,7 +177,7 @@ impl Corpus {
 
     fn of_metric(&self, registry: &Registry, name: &str) -> Results {
         let (metric, params, mut found): (Metric, _, _) =
-            self.configured::<MetricKind>(registry, "metric", name);
+            self.configure::<MetricKind>(registry, "metric", name);
         let mut is_scored = false;
         for case in self.samples() {
             let card = score(&metric, &case);
@@ -191,7 +190,7 @@ impl Corpus {
                 continue;
             }
             for case in cases(&file) {
-                // Cases with wrong parameters are those of another test.
+                // Another test covers cases with invalid parameters.
                 let own = case["params"].as_object().cloned().unwrap_or_default();
                 if let Ok(metric) = metric.with_params(&own) {
                     found.add(&json!([case["params"], inputs(&case)]), &score(&metric, &case));
@@ -203,9 +202,9 @@ impl Corpus {
 
     fn of_extractor(&self, registry: &Registry, name: &str) -> Results {
         let (extractor, params, mut found): (Extractor, _, _) =
-            self.configured::<ExtractorKind>(registry, "extractor", name);
+            self.configure::<ExtractorKind>(registry, "extractor", name);
         for case in self.samples() {
-            let answer = extractor.extract(vec![extractor.resolve("case", roots(&case))]).remove(0);
+            let answer = extractor.extract(vec![extractor.resolve("case", context_of(&case))]).remove(0);
             let answer = answer.map_err(|error| error.message);
             found.add(&json!([params, case]), &serde_json::to_value(answer).expect("JSON"));
         }
@@ -213,7 +212,7 @@ impl Corpus {
     }
 
     fn of_judge(&self, registry: &Registry, name: &str) -> Results {
-        let (judge, params, mut found): (Judge, _, _) = self.configured::<JudgeKind>(registry, "judge", name);
+        let (judge, params, mut found): (Judge, _, _) = self.configure::<JudgeKind>(registry, "judge", name);
         for texts in &self.replies {
             let case = JudgeCase {
                 sample_id: "case".to_owned(),
@@ -239,8 +238,8 @@ impl Corpus {
 
     fn of_aggregator(&self, registry: &Registry, name: &str) -> Results {
         let (aggregator, params, mut found): (Aggregator, _, _) =
-            self.configured::<AggregatorKind>(registry, "aggregator", name);
-        // As many begin as there are cards, and those of texts are what their metrics make of the pairs.
+            self.configure::<AggregatorKind>(registry, "aggregator", name);
+        // There are as many rows as cards; aggregators of texts get what their metrics make of the pairs.
         let texts = self.cards_of_texts(registry);
         for rows in [&self.cards[..], &self.cards[..2], &texts[..]] {
             let rows: Vec<AggregatorRow> = rows
@@ -262,31 +261,22 @@ impl Corpus {
 
     fn cards_of_texts(&self, registry: &Registry) -> Vec<ScoreCard> {
         let of = |name: &str| {
-            let (metric, _, _): (Metric, _, _) = self.configured::<MetricKind>(registry, "metric", name);
+            let (metric, _, _): (Metric, _, _) = self.configure::<MetricKind>(registry, "metric", name);
             let samples = self.samples();
-            let items = samples.iter().map(|case| metric.resolve("case", roots(case))).collect();
+            let items = samples.iter().map(|case| metric.resolve("case", context_of(case))).collect();
             metric.score(items).results.into_iter().filter_map(Result::ok).collect::<Vec<_>>()
         };
         [of("bleu"), of("chrf"), of("word_perplexity")].concat()
     }
 }
 
-fn roots(case: &Value) -> EvalContext<'_> {
-    EvalContext {
-        sample: (&case["sample"]).into(),
-        model_output: (&case["model_output"]).into(),
-        judge_output: &case["judge_output"],
-        support_output: &case["support_output"],
-    }
-}
-
-/// What a metric is given of a case.
+/// The inputs of a metric for a case.
 fn inputs(case: &Value) -> Value {
     json!([case["sample"], case["model_output"], case["judge_output"], case["support_output"]])
 }
 
 fn score(metric: &Metric, case: &Value) -> Value {
-    match metric.score(vec![metric.resolve("case", roots(case))]).results.remove(0) {
+    match metric.score(vec![metric.resolve("case", context_of(case))]).results.remove(0) {
         Ok(card) => serde_json::to_value(card).expect("JSON"),
         Err(error) => json!({"error": error.kind, "message": error.message}),
     }

@@ -1,14 +1,14 @@
-//! What a person gets to see who made a mistake.
+//! Mistakes in suites and arguments, and the messages about them.
 
 use crate::support::{CommandOutput, Workspace, rows, suite};
-use serde_json::{Value, json};
+use serde_json::json;
 
-/// A backend of which nothing is asked in these tests.
-const NOBODY: &str =
+/// A backend that these tests never send a request to.
+const UNREACHABLE_BACKEND: &str =
     "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, max_retries: 0}";
 
-/// Takes what differs from machine to machine out of a transcript.
-fn settled(workspace: &Workspace, ended: &CommandOutput) -> String {
+/// A transcript without the parts that differ between machines.
+fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").canonicalize().expect("a folder").display().to_string();
     ended.transcript().replace(&folder, "[FOLDER]")
 }
@@ -17,12 +17,12 @@ macro_rules! assert_refused {
     ($name:literal, $workspace:expr, $arguments:expr) => {{
         let ended = $workspace.run($arguments).expect_code(2);
         assert!(!$workspace.path("runs").exists(), "something was written");
-        insta::assert_snapshot!($name, settled(&$workspace, &ended));
+        insta::assert_snapshot!($name, normalized_transcript(&$workspace, &ended));
     }};
 }
 
 #[test]
-fn every_error_of_a_suite_is_shown_at_once_with_its_place() {
+fn every_error_of_a_suite_is_reported_with_its_position() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(2));
     workspace.write(
@@ -48,7 +48,7 @@ custom:
     assert_refused!("every_error_at_once", workspace, &["validate", "suite.yaml"]);
     assert_refused!("every_error_at_once_run", workspace, &["run", "suite.yaml"]);
     let json = workspace.run(&["validate", "suite.yaml", "--json"]).expect_code(2);
-    let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let report = json.stdout_json();
     assert_eq!(report["valid"], false);
     let first = &report["problems"][0];
     assert_eq!(
@@ -69,7 +69,7 @@ fn plugins_and_their_parameters_are_checked_before_the_run() {
   - {metric_id: shouting, implementation: exact_match, params: {case_sensitive: 'yes'}}
   - pkg.module:Metric
   - ./missing.wasm";
-    let text = suite(NOBODY, metrics).replace(
+    let text = suite(UNREACHABLE_BACKEND, metrics).replace(
         "{path: rows.jsonl}",
         "{path: rows.jsonl, preprocess: multi_choice, preprocess_kwargs: {style: loud}}",
     );
@@ -78,7 +78,7 @@ fn plugins_and_their_parameters_are_checked_before_the_run() {
 }
 
 #[test]
-fn what_is_missing_unreadable_or_empty_is_named_as_written_and_as_resolved() {
+fn error_names_an_unusable_file_as_written_and_as_resolved() {
     let workspace = Workspace::new();
     workspace.write("empty.gguf", "");
     workspace.write("text.gguf", "hello world");
@@ -99,7 +99,7 @@ fn what_is_missing_unreadable_or_empty_is_named_as_written_and_as_resolved() {
 }
 
 #[test]
-fn paths_that_are_spelled_as_no_path_is_are_refused() {
+fn malformed_field_paths_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     for (path, expected) in [
@@ -113,7 +113,7 @@ fn paths_that_are_spelled_as_no_path_is_are_refused() {
         let steps = format!(
             "{{step: extract, extractors: [{{last_number: {{text_field: {path:?}}}}}]}}, {{step: auto_eval}}"
         );
-        let text = suite(NOBODY, &format!("[{{exact_match: {{label_field: {path:?}}}}}]"));
+        let text = suite(UNREACHABLE_BACKEND, &format!("[{{exact_match: {{label_field: {path:?}}}}}]"));
         workspace.write("suite.yaml", text.replace("{step: auto_eval}", &steps));
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         assert_eq!(ended.stderr.matches(expected).count(), 2, "{path}: {}", ended.stderr);
@@ -121,7 +121,7 @@ fn paths_that_are_spelled_as_no_path_is_are_refused() {
 }
 
 #[test]
-fn texts_that_are_no_suites() {
+fn invalid_suite_files_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     for (name, text) in [
@@ -131,11 +131,12 @@ fn texts_that_are_no_suites() {
         ("twice", "kind: PipelineConfig\nkind: PipelineConfig\n"),
         (
             "unset_variable",
-            &suite(NOBODY, "[exact_match]").replace("path: rows.jsonl", "path: '${NOBODY_SET_THIS}/x'"),
+            &suite(UNREACHABLE_BACKEND, "[exact_match]")
+                .replace("path: rows.jsonl", "path: '${NOBODY_SET_THIS}/x'"),
         ),
         (
             "two_models",
-            &suite(NOBODY, "[exact_match]").replace(
+            &suite(UNREACHABLE_BACKEND, "[exact_match]").replace(
                 "metrics:",
                 "  - {adapter_id: other, role_type: dut_model, backend_id: model}\nmetrics:",
             ),
@@ -143,15 +144,15 @@ fn texts_that_are_no_suites() {
     ] {
         workspace.write("suite.yaml", text);
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
-        insta::assert_snapshot!(format!("no_suite_{name}"), settled(&workspace, &ended));
+        insta::assert_snapshot!(format!("no_suite_{name}"), normalized_transcript(&workspace, &ended));
     }
 }
 
 #[test]
-fn overrides_are_pointed_at_as_well() {
+fn errors_in_overrides_point_at_the_override() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
-    workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
+    workspace.write("suite.yaml", suite(UNREACHABLE_BACKEND, "[exact_match]"));
     let arguments = [
         "validate",
         "suite.yaml",
@@ -167,10 +168,10 @@ fn overrides_are_pointed_at_as_well() {
 }
 
 #[test]
-fn run_ids_stay_in_their_folder() {
+fn run_ids_that_leave_the_output_folder_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
-    workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
+    workspace.write("suite.yaml", suite(UNREACHABLE_BACKEND, "[exact_match]"));
     for bad in ["../gage-run-outside", "a/b", "", ".hidden", "a\\b"] {
         let ended = workspace.run(&["run", "suite.yaml", "--run-id", bad]).expect_code(2);
         assert!(!workspace.path("runs").exists() && !workspace.path("../gage-run-outside").exists(), "{bad}");
@@ -179,7 +180,7 @@ fn run_ids_stay_in_their_folder() {
 }
 
 #[test]
-fn broken_rows_are_counted_and_listed_and_the_run_goes_on() {
+fn invalid_rows_are_recorded_and_the_run_continues() {
     let workspace = Workspace::new();
     workspace.write(
         "rows.jsonl",
@@ -208,7 +209,7 @@ fn broken_rows_are_counted_and_listed_and_the_run_goes_on() {
 }
 
 #[test]
-fn keys_that_cannot_be_sent_or_would_be_seen_are_refused() {
+fn unsendable_and_exposed_api_keys_are_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     for (config, expected) in [
@@ -227,13 +228,12 @@ fn keys_that_cannot_be_sent_or_would_be_seen_are_refused() {
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         assert!(ended.stderr.contains(expected), "{config}\n{}", ended.stderr);
     }
-    // A key is text, however much it looks like a number.
+    // A key is text, even if it looks like a number.
     let backend = "type: openai_http
     config:
       base_url: http://127.0.0.1:9/v1
       model: 4.10
       api_key: ${KEY}";
     workspace.write("suite.yaml", suite(backend, "[exact_match]"));
-    let output = workspace.program().args(["validate", "suite.yaml"]).env("KEY", "007").output();
-    CommandOutput::of(output.expect("the program runs")).expect_code(0);
+    workspace.run_with_env([("KEY", "007")], &["validate", "suite.yaml"]).expect_code(0);
 }

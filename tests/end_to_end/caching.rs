@@ -1,50 +1,46 @@
-//! Answers that are kept between runs, and runs that are named by `--resume`.
+//! The response cache, and the runs that `--resume` names.
 
-use crate::server::{Server, completion, completion_that_ended, number_of};
+use crate::server::{Server, completion, completion_with_reason, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A server that never says the same thing twice, and counts.
-fn ever_new() -> (Server, Arc<AtomicUsize>) {
+/// The files of a run that its cache must not change.
+const FILES: [&str; 3] = ["samples.jsonl", "summary.json", "gage.lock"];
+
+/// A server that numbers its answers, so that none is given twice, and the count of them.
+fn numbering_server() -> (Server, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&asked);
     let server = Server::start(move |request| {
-        completion(&format!("answer {} ({})", number_of(request), seen.fetch_add(1, Ordering::SeqCst)))
+        completion(&format!("answer {} ({})", question_number(request), seen.fetch_add(1, Ordering::SeqCst)))
     });
     (server, asked)
 }
 
-fn workspace(server: &Server, further: &str) -> Workspace {
+fn workspace(server: &Server, extra: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
-    let suite = suite(&server.backend(further), "[exact_match, contains]");
+    let suite = suite(&server.backend(extra), "[exact_match, contains]");
     workspace.write("suite.yaml", suite.replace("custom:", "custom:\n  repeat: 2"));
     workspace
 }
 
-fn files_are_equal(workspace: &Workspace, one: &str, other: &str) {
-    for file in ["samples.jsonl", "summary.json", "gage.lock"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read(one), read(other), "{file}");
-    }
-}
-
 #[test]
-fn what_was_answered_is_not_asked_again_and_comes_to_the_same_files() {
-    let (server, asked) = ever_new();
+fn cached_answers_are_reused_and_give_the_same_files() {
+    let (server, asked) = numbering_server();
     let workspace = workspace(&server, ", default_params: {temperature: 0.7}");
-    let run = |id: &str, further: &[&str]| {
-        let arguments = [&["run", "suite.yaml", "--run-id", id], further].concat();
+    let run = |id: &str, extra: &[&str]| {
+        let arguments = [&["run", "suite.yaml", "--run-id", id], extra].concat();
         workspace.run(&arguments).expect_code(0);
         asked.swap(0, Ordering::SeqCst)
     };
     assert_eq!(run("first", &["--cache=kept"]), 80, "each repeat is asked for once");
     assert_eq!(run("second", &["--cache=kept", "--concurrency", "3"]), 0);
-    files_are_equal(&workspace, "first", "second");
+    workspace.assert_equal_files("first", "second", &FILES);
     assert_eq!(run("third", &["--set", "cache={path: kept, size: 64MiB}"]), 0, "as the suite says it");
-    files_are_equal(&workspace, "first", "third");
+    workspace.assert_equal_files("first", "third", &FILES);
     assert_eq!(run("off", &["--set", "cache=kept", "--cache=off"]), 80);
     assert_eq!(run("none", &[]), 80);
 
@@ -61,7 +57,7 @@ fn what_was_answered_is_not_asked_again_and_comes_to_the_same_files() {
     let timings = workspace.json("second", "timings.json");
     assert_eq!((&timings["tasks"][0]["model_calls"], &timings["latency"]), (&json!(0), &Value::Null));
 
-    // A changed setting, a changed prompt, a changed question: each is asked.
+    // A changed setting, prompt or question is not in the cache.
     for (id, set) in [
         ("warmer", "backends.model.config.default_params.temperature=0.8"),
         ("other-model", "backends.model.config.model=n"),
@@ -73,31 +69,31 @@ fn what_was_answered_is_not_asked_again_and_comes_to_the_same_files() {
     workspace.write("rows.jsonl", rows(40).replacen("question 7\"", "question 99\"", 1));
     assert_eq!(run("one-row", &["--cache=kept"]), 2);
 
-    // Nobody else may look into it, and the key of the server is not in it.
+    // The cache is not empty.
     let text = std::fs::read_dir(workspace.path("kept/v1")).expect("a folder").flatten().count();
     assert!(text > 0);
 }
 
 #[test]
-fn an_answer_that_is_kept_spends_nothing() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+fn cached_answers_cost_nothing() {
+    let server = Server::answering();
     let workspace = workspace(&server, "");
-    let spent = |id: &str, further: &[&str]| {
+    let spent = |id: &str, extra: &[&str]| {
         let arguments = ["run", "suite.yaml", "--run-id", id, "--json", "--cache=kept"];
-        let ended = workspace.run(&[&arguments[..], further].concat()).expect_code(0);
-        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let ended = workspace.run(&[&arguments[..], extra].concat()).expect_code(0);
+        let report = ended.stdout_json();
         report["spent"]["completion_tokens"].as_u64().expect("tokens")
     };
     let first = spent("first", &[]);
     assert!(first > 0);
     assert_eq!(spent("second", &["--max-tokens-total", "1"]), 0);
-    // Nor does it when the run is gone on with.
+    // Nor does it in a resumed run.
     assert_eq!(spent("second", &["--max-tokens-total", "1", "--resume"]), 0);
 }
 
 #[test]
-fn a_cache_changes_no_lock_and_may_come_and_go_when_a_run_is_resumed() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+fn cache_is_no_part_of_lock_or_resume() {
+    let server = Server::answering();
     let workspace = workspace(&server, "");
     workspace.run(&["lock", "suite.yaml"]).expect_code(0);
     let locked = ["run", "suite.yaml", "--locked", "--run-id", "r"];
@@ -110,33 +106,27 @@ fn a_cache_changes_no_lock_and_may_come_and_go_when_a_run_is_resumed() {
 
 #[test]
 fn two_processes_share_a_cache() {
-    let (server, asked) = ever_new();
+    let (server, asked) = numbering_server();
     let workspace = workspace(&server, "");
-    let start = |id: &str| {
-        let mut program = workspace.program();
-        program.args(["run", "suite.yaml", "--run-id", id, "--cache=kept"]);
-        program.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        program.spawn().expect("the program runs")
-    };
-    let running = ["a", "b"].map(start);
-    for process in running {
-        CommandOutput::of(process.wait_with_output().expect("it ends")).expect_code(0);
+    let start = |id: &str| workspace.start(&["run", "suite.yaml", "--run-id", id, "--cache=kept"]);
+    for process in ["a", "b"].map(start) {
+        CommandOutput::wait_for(process).expect_code(0);
     }
     assert!((80..=160).contains(&asked.swap(0, Ordering::SeqCst)));
     workspace.run(&["run", "suite.yaml", "--run-id", "c", "--cache=kept"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "d", "--cache=kept"]).expect_code(0);
     assert_eq!(asked.load(Ordering::SeqCst), 0);
-    files_are_equal(&workspace, "c", "d");
+    workspace.assert_equal_files("c", "d", &FILES);
 }
 
 #[test]
-fn what_is_to_be_tried_again_is_asked_and_takes_the_place_of_what_was_kept() {
+fn retried_answers_replace_cached_ones() {
     let whole = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&whole);
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         let is_cut_off = number % 10 == 3 && seen.load(Ordering::SeqCst) == 0;
-        completion_that_ended(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
+        completion_with_reason(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
     });
     let workspace = workspace(&server, "");
     workspace.run(&["run", "suite.yaml", "--run-id", "r", "--cache=kept"]).expect_code(4);
@@ -144,13 +134,13 @@ fn what_is_to_be_tried_again_is_asked_and_takes_the_place_of_what_was_kept() {
     let retried = ["run", "suite.yaml", "--resume", "r", "--retry", "truncated", "--cache=kept"];
     workspace.run(&retried).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "new", "--cache=kept"]).expect_code(0);
-    files_are_equal(&workspace, "r", "new");
+    workspace.assert_equal_files("r", "new", &FILES);
     assert_eq!(server.requests(), 88);
 }
 
 #[test]
-fn a_cache_that_cannot_be_used_is_refused_before_anything_is_asked() {
-    let (server, asked) = ever_new();
+fn unusable_cache_is_refused_before_any_request() {
+    let (server, asked) = numbering_server();
     let workspace = workspace(&server, "");
     workspace.write("a-file", "");
     for (arguments, expected) in [
@@ -166,8 +156,8 @@ fn a_cache_that_cannot_be_used_is_refused_before_anything_is_asked() {
 }
 
 #[test]
-fn a_run_that_is_gone_on_with_is_named_by_its_id_or_its_folder() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+fn resume_takes_a_run_id_or_a_run_folder() {
+    let server = Server::answering();
     let workspace = workspace(&server, "");
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     for arguments in [

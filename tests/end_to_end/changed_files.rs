@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// Rows of some kilobytes, so that most of the file is unread when the first request comes.
+/// Rows of some kilobytes each, so that most of the file is unread at the first request.
 fn padded_rows(count: usize, answer: &str) -> String {
     let padding = "x".repeat(4_000);
     let row = |number| {
@@ -17,7 +17,7 @@ fn padded_rows(count: usize, answer: &str) -> String {
     (0..count).map(row).collect()
 }
 
-/// Runs a suite whose dataset something happens to at the first request, and runs it once more with `--resume`.
+/// Runs a suite whose dataset is changed at the first request, and then resumes the run.
 fn run_with_change(
     change: impl Fn(&Path) + Send + Sync + 'static,
 ) -> (Workspace, CommandOutput, CommandOutput) {
@@ -72,7 +72,7 @@ fn replaced_dataset_does_not_disturb_a_run() {
     });
     ended.expect_code(0);
     assert_eq!(workspace.samples("r").len(), 1_000);
-    // What is at the path now is another dataset.
+    // The path now leads to another dataset.
     resumed.expect_code(2);
 }
 

@@ -1,14 +1,14 @@
-//! `compare`: the answers of gates, and their exit codes.
+//! `compare`: the verdicts of gates, and their exit codes.
 
+use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, suite};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const GATE: &str = "gate:\n  - {metric: exact_match, margin: 0.1}\n";
 
 /// Sixty questions whose right answer is 1, and a suite with a gate.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let row = |number: usize| {
         let message = json!({"role": "user", "content": [{"type": "text", "text": format!("{number}?")}]});
         let id = format!("q{number}");
@@ -18,21 +18,19 @@ fn workspace() -> Workspace {
     };
     workspace.write("rows.jsonl", (0..60).map(row).collect::<String>());
     for (name, answer) in [("right", "1"), ("wrong", "0")] {
-        let backend = format!(
-            "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{default: '{answer}'}}}}"
-        );
+        let backend = constant_backend(&workspace, answer);
         workspace.write(&format!("{name}.yaml"), suite(&backend, "[exact_match]") + GATE);
     }
     workspace
 }
 
-fn run(workspace: &Workspace, suite: &str, run_id: &str, further: &[&str]) {
-    let arguments = [&["run", suite, "--run-id", run_id, "--quiet"], further].concat();
+fn run(workspace: &Workspace, suite: &str, run_id: &str, extra: &[&str]) {
+    let arguments = [&["run", suite, "--run-id", run_id, "--quiet"], extra].concat();
     workspace.run(&arguments).expect_code(0);
 }
 
 #[test]
-fn every_answer_has_its_exit_code() {
+fn every_verdict_has_its_exit_code() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     run(&workspace, "right.yaml", "same", &[]);
@@ -52,7 +50,7 @@ fn every_answer_has_its_exit_code() {
         (&["base", "warm", "--allow", "settings"], 0, "(allowed)"),
     ] {
         let ended = workspace.run(&[&["compare"], arguments].concat()).expect_code(code);
-        // Lines are broken where they are too long.
+        // Long lines are wrapped.
         let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(part), "{arguments:?}\n{}", ended.stdout);
         assert_eq!(ended.stderr, "");
@@ -60,53 +58,53 @@ fn every_answer_has_its_exit_code() {
 }
 
 #[test]
-fn a_gate_that_the_new_suite_lost_is_told() {
+fn compare_warns_of_a_gate_that_the_new_suite_lacks() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     workspace.write("open.yaml", workspace.read("wrong.yaml").replace(GATE, ""));
     run(&workspace, "open.yaml", "worse", &[]);
-    let said = "the suite of the baseline has a gate on exact_match of rows (margin 0.1), that of the new run has none";
+    let message = "the suite of the baseline has a gate on exact_match of rows (margin 0.1), that of the new run has none";
     let ended = workspace.run(&["compare", "base", "worse", "--junit", "gate.xml"]).expect_code(0);
     let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains(&format!("warning: {said}")), "{}", ended.stdout);
+    assert!(text.contains(&format!("warning: {message}")), "{}", ended.stdout);
     let xml = workspace.read("gate.xml");
-    assert!(xml.contains(&format!("<skipped message=\"{said}")), "{xml}");
+    assert!(xml.contains(&format!("<skipped message=\"{message}")), "{xml}");
     let quiet = workspace.run(&["compare", "base", "worse", "--quiet"]).expect_code(0);
-    assert!(quiet.stderr.contains(&format!("warning: {said}")), "{}", quiet.stderr);
-    // Whoever names a gate knows which.
+    assert!(quiet.stderr.contains(&format!("warning: {message}")), "{}", quiet.stderr);
+    // A gate on the command line needs no warning.
     let own = workspace.run(&["compare", "base", "worse", "--margin", "0.2"]).expect_code(10);
     assert!(!own.stdout.contains("warning"), "{}", own.stdout);
     workspace.write("looser.yaml", workspace.read("wrong.yaml").replace("margin: 0.1", "margin: 0.9"));
     run(&workspace, "looser.yaml", "looser", &[]);
     let ended = workspace.run(&["compare", "base", "looser", "--json"]).expect_code(10);
-    let comparison: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let comparison = ended.stdout_json();
     let what = comparison["gate_changes"][0]["what"].as_str().expect("a change");
     assert!(what.ends_with("looser than in the suite of the baseline: margin 0.9 instead of 0.1"), "{what}");
 }
 
 #[test]
-fn a_gate_that_can_never_fail_is_refused_before_and_after_a_run() {
+fn gate_that_cannot_fail_is_refused_before_and_after_a_run() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
-    let said = "as wide as its whole scale, from 0 to 1";
+    let message = "as wide as its whole scale, from 0 to 1";
     for margin in ["1", "1.0", "30"] {
         let ended = workspace.run(&["compare", "base", "base", "--margin", margin]).expect_code(2);
-        assert!(ended.stderr.contains(said) && ended.stderr.contains("such as 0.01"), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message) && ended.stderr.contains("such as 0.01"), "{}", ended.stderr);
     }
     let wide = GATE.replace("0.1", "1");
     workspace.write("suite.yaml", workspace.read("right.yaml").replace(GATE, &wide));
     for arguments in [&["validate", "suite.yaml"][..], &["run", "suite.yaml", "--run-id", "never"]] {
         let ended = workspace.run(arguments).expect_code(2);
-        assert!(ended.stderr.contains(said) && ended.stderr.contains("suite.yaml:"), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message) && ended.stderr.contains("suite.yaml:"), "{}", ended.stderr);
     }
     assert!(!workspace.path("runs/never").exists());
 }
 
 #[test]
-fn a_gate_on_what_is_never_compared_is_refused_before_a_run() {
+fn gate_on_an_uncompared_metric_is_refused_before_a_run() {
     let workspace = workspace();
     let text = workspace.read("right.yaml");
-    for (metrics, gated, said) in [
+    for (metrics, gated, message) in [
         (
             "[exact_match, latency]",
             "latency",
@@ -125,7 +123,7 @@ fn a_gate_on_what_is_never_compared_is_refused_before_a_run() {
         for command in ["validate", "lock", "plan", "run"] {
             let ended = workspace.run(&[command, "suite.yaml"]).expect_code(2);
             assert!(
-                ended.stderr.contains(said) && ended.stderr.contains("suite.yaml:"),
+                ended.stderr.contains(message) && ended.stderr.contains("suite.yaml:"),
                 "{command}\n{}",
                 ended.stderr
             );
@@ -135,7 +133,7 @@ fn a_gate_on_what_is_never_compared_is_refused_before_a_run() {
 }
 
 #[test]
-fn runs_of_one_id_in_folders_of_one_name_are_told_apart() {
+fn runs_with_the_same_id_are_shown_by_their_paths() {
     let workspace = workspace();
     for parent in ["monday", "tuesday"] {
         run(&workspace, "right.yaml", "nightly", &["--output-dir", parent]);
@@ -152,17 +150,17 @@ fn runs_of_one_id_in_folders_of_one_name_are_told_apart() {
 }
 
 #[test]
-fn clusters_that_the_new_suite_lost_are_told() {
+fn compare_warns_of_clusters_that_the_new_suite_lacks() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &["--set", "custom.cluster_by=sample.label"]);
     run(&workspace, "right.yaml", "new", &[]);
     let ended = workspace.run(&["compare", "base", "new", "--quiet"]).expect_code(0);
-    let said = "warning: rows: the suite of the baseline has `cluster_by: sample.label`, that of the new run has none";
-    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let message = "warning: rows: the suite of the baseline has `cluster_by: sample.label`, that of the new run has none";
+    assert!(ended.stderr.contains(message), "{}", ended.stderr);
 }
 
 #[test]
-fn what_is_wrong_with_the_question_is_said() {
+fn invalid_comparisons_are_explained() {
     let workspace = workspace();
     let clustered = ["--set", "custom.cluster_by=sample.id"];
     run(&workspace, "right.yaml", "base", &clustered);
@@ -215,7 +213,7 @@ fn what_is_wrong_with_the_question_is_said() {
 }
 
 #[test]
-fn build_servers_are_told() {
+fn compare_reports_to_build_servers() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     run(&workspace, "wrong.yaml", "worse", &[]);
@@ -235,7 +233,7 @@ fn build_servers_are_told() {
     workspace.write("summary.md", "before\n");
     let ended =
         crate::support::CommandOutput::of(command.output().expect("the program runs")).expect_code(10);
-    let comparison: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let comparison = ended.stdout_json();
     assert_eq!(comparison["verdict"], "REGRESSION");
     assert_eq!(comparison["metrics"][0]["flips"].as_array().map(Vec::len), Some(3));
     assert!(ended.stderr.starts_with("::error title=REGRESSION exact_match of rows::60 of 60 samples worse"));
@@ -247,9 +245,9 @@ fn build_servers_are_told() {
     assert_eq!(quiet.stdout, "REGRESSION: 1 of 1 metric: exact_match of rows\n");
 }
 
-/// Of a suite that a gate is taken from, nothing else is read.
+/// Only the gate is read from the suite that `--gate` names.
 #[test]
-fn a_gate_needs_no_variable_of_its_suite_but_its_own() {
+fn gate_of_a_suite_needs_only_its_own_variables() {
     let workspace = workspace();
     run(&workspace, "right.yaml", "base", &[]);
     let gate = "api_version: gage/v1alpha1\nkind: PipelineConfig\nbackends:\n  - {backend_id: m, config: {api_key: '${NOT_SET}'}}\n\

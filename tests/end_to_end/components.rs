@@ -1,16 +1,11 @@
 //! Components that misbehave, and components that answer.
 
+use crate::scripted_backend::scripted_backend;
 use crate::support::{Workspace, rows, suite};
 use serde_json::{Value, json};
 
-/// A backend that repeats the question.
-fn scripted(workspace: &Workspace, answers: &Value) -> String {
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
-    format!("type: custom_script\n    config: {{component: ./scripted.wasm, config: {answers}}}")
-}
-
 #[test]
-fn only_the_guilty_sample_carries_what_a_metric_did() {
+fn failure_of_a_metric_stays_with_its_sample() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
     let deeds = ["fine", "trap", "fine", "loop", "fine", "memory", "error", "nan", "log", "fine"];
@@ -25,8 +20,8 @@ fn only_the_guilty_sample_carries_what_a_metric_did() {
         .filter(|deed| **deed != "trap")
         .map(|deed| ((*deed).to_owned(), (*deed).into()))
         .collect();
-    let backend = scripted(&workspace, &json!({"answers": answers, "default": "fine"}));
-    // The deed is taken from the question, which the backend does not see when it is `trap`.
+    let backend = scripted_backend(&workspace, &json!({"answers": answers, "default": "fine"}));
+    // The metric reads the question; the backend does not see it, since it would trap as well.
     let metrics = "[{metric_id: obedient, implementation: ./hostile.wasm, params: {prediction_field: sample.messages.0.content.0.text}}]";
     workspace.write(
         "suite.yaml",
@@ -68,7 +63,7 @@ fn a_component_answers_in_place_of_a_model() {
     let workspace = Workspace::new();
     let answers: serde_json::Map<String, Value> =
         (0..40).map(|number| (format!("question {number}"), format!("answer {number}").into())).collect();
-    let backend = scripted(&workspace, &json!({"answers": answers}));
+    let backend = scripted_backend(&workspace, &json!({"answers": answers}));
     workspace.write("rows.jsonl", rows(40) + "{\"id\":\"t\",\"question\":\"trap 1\",\"answer\":\"x\"}\n");
     workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
@@ -88,7 +83,7 @@ fn a_component_answers_in_place_of_a_model() {
 #[test]
 fn a_component_chooses_by_log_likelihood() {
     let workspace = Workspace::new();
-    let backend = scripted(&workspace, &json!({"answers": {"Which?": "two"}}));
+    let backend = scripted_backend(&workspace, &json!({"answers": {"Which?": "two"}}));
     workspace.write(
         "rows.jsonl",
         "{\"id\":\"q\",\"question\":\"Which?\",\"choices\":[\"one\",\"two\"],\"answer\":1}\n",
@@ -108,14 +103,14 @@ fn a_component_chooses_by_log_likelihood() {
 }
 
 #[test]
-fn what_is_no_plugin_is_refused_before_it_is_compiled() {
+fn files_that_are_not_plugins_are_refused_before_compiling() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("text.wasm", "(component)");
     workspace.write("module.wasm", b"\0asm\x01\0\0\0");
     workspace.write("cut.wasm", &gage_test_guests::HOSTILE[..1_000]);
     workspace.write("backend.wasm", gage_test_guests::SCRIPTED_BACKEND);
-    let backend = scripted(&workspace, &json!({}));
+    let backend = scripted_backend(&workspace, &json!({}));
     for (file, expected) in [
         ("text.wasm", "it does not begin like a WebAssembly file"),
         ("module.wasm", "it is a core WebAssembly module, not a component"),

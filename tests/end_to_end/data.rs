@@ -1,12 +1,12 @@
-//! Datasets: every task type, every loader, and what becomes of rows that are no Samples.
+//! Datasets: every task type, every loader, and invalid rows.
 
 use crate::hub_server::{Fault, HubServer};
+use crate::scripted_backend::constant_backend;
 use crate::server::{Server, completion};
 use crate::support::{Workspace, repository, rows, suite};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
 
-/// The datasets that ship with the tests: a task type, and the file of its rows.
+/// The datasets of the tests: a task type, its loader, and the file of its rows.
 const DATASETS: [(&str, &str, &str); 13] = [
     ("multiple-choice", "jsonl", "samples.jsonl"),
     ("short-answer", "csv", "samples.csv"),
@@ -23,8 +23,8 @@ const DATASETS: [(&str, &str, &str); 13] = [
     ("agent", "jsonl", "samples.jsonl"),
 ];
 
-/// A suite over some files, with one task for each.
-fn suite_of(datasets: &[(&str, String)], backend: &str) -> String {
+/// A suite over some datasets, with one task for each.
+fn suite_with_datasets(datasets: &[(&str, String)], backend: &str) -> String {
     let listed: String =
         datasets.iter().map(|(id, keys)| format!("  - {{dataset_id: {id}, {keys}}}\n")).collect();
     let tasks: String =
@@ -36,23 +36,7 @@ fn suite_of(datasets: &[(&str, String)], backend: &str) -> String {
     )
 }
 
-/// A server that keeps the bodies of its requests.
-fn listening(answer: &'static str) -> (Server, Arc<Mutex<Vec<Value>>>) {
-    let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let seen = Arc::clone(&bodies);
-    let server = Server::start(move |request| {
-        let body = serde_json::from_slice(&request.body).expect("JSON");
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body);
-        completion(answer)
-    });
-    (server, bodies)
-}
-
-fn taken(bodies: &Mutex<Vec<Value>>) -> Vec<Value> {
-    std::mem::take(&mut *bodies.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// Two whole numbers that the same float is nearest to are different labels, of rows of lines and of rows of one array.
+/// Two integers with the same nearest float stay different labels, in JSON Lines and in a JSON array.
 #[test]
 fn whole_numbers_of_any_length_keep_their_digits() {
     let workspace = Workspace::new();
@@ -71,7 +55,7 @@ fn whole_numbers_of_any_length_keep_their_digits() {
 #[test]
 fn every_task_type_is_shown_validated_and_run() {
     let workspace = Workspace::new();
-    let (server, bodies) = listening("an answer");
+    let server = Server::start(|_| completion("an answer"));
     let folder = repository().join("tests/datasets");
     let datasets: Vec<(&str, String)> = DATASETS
         .iter()
@@ -80,10 +64,10 @@ fn every_task_type_is_shown_validated_and_run() {
             (*id, format!("loader: {loader}, params: {{path: '{}'}}", path.display()))
         })
         .collect();
-    workspace.write("suite.yaml", suite_of(&datasets, &server.backend("")));
+    workspace.write("suite.yaml", suite_with_datasets(&datasets, &server.backend("")));
 
     let report = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
-    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+    let report = report.stdout_json();
     let counts = |key: &str| -> Vec<u64> {
         let datasets = report["datasets"].as_array().expect("a list");
         datasets.iter().map(|one| one[key].as_u64().expect("a number")).collect()
@@ -106,8 +90,8 @@ fn every_task_type_is_shown_validated_and_run() {
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 56);
     assert!(samples.iter().all(|sample| sample["outcome"] == "scored"), "{samples:?}");
-    // What lies on this machine reaches the server as data, and nothing else does.
-    let bodies = taken(&bodies);
+    // Local media reach the server as data URLs, and nothing else does.
+    let bodies = server.bodies();
     let images = bodies
         .iter()
         .flat_map(|body| body["messages"].as_array().expect("a list"))
@@ -121,9 +105,9 @@ fn every_task_type_is_shown_validated_and_run() {
 }
 
 #[test]
-fn a_broken_row_is_skipped_counted_and_shown() {
+fn invalid_row_is_recorded_and_reported() {
     let workspace = Workspace::new();
-    let (server, _) = listening("answer 1");
+    let server = Server::start(|_| completion("answer 1"));
     let mut lines: Vec<String> = rows(10).lines().map(str::to_owned).collect();
     lines[6] = "{\"id\": \"q6\", \"question\": oops}".to_owned();
     workspace.write("rows.jsonl", lines.join("\n"));
@@ -146,12 +130,12 @@ fn a_broken_row_is_skipped_counted_and_shown() {
 }
 
 #[test]
-fn what_no_model_could_be_asked_with_shows_before_the_run() {
+fn validate_reports_rows_that_no_model_could_be_asked() {
     let workspace = Workspace::new();
-    let (server, bodies) = listening("answer 1");
-    let row = |further: Value| {
+    let server = Server::start(|_| completion("answer 1"));
+    let row = |extra: Value| {
         let mut row = json!({"id": "x", "question": "q", "answer": "answer 1"});
-        row.as_object_mut().expect("an object").extend(further.as_object().expect("an object").clone());
+        row.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
         row.to_string()
     };
     let lines = [
@@ -182,11 +166,11 @@ fn what_no_model_could_be_asked_with_shows_before_the_run() {
         workspace.samples("r").iter().map(|sample| sample["outcome"].clone()).collect();
     assert_eq!(outcomes[0], "scored");
     assert!(outcomes[1..].iter().all(|outcome| outcome == "invalid_sample"), "{outcomes:?}");
-    assert_eq!(taken(&bodies).len(), 1);
+    assert_eq!(server.requests(), 1);
 }
 
 #[test]
-fn a_row_that_is_no_sample_has_the_id_of_no_other() {
+fn invalid_row_gets_a_unique_id() {
     let workspace = Workspace::new();
     let server = Server::start(|_| completion("a"));
     let lines = [
@@ -205,9 +189,9 @@ fn a_row_that_is_no_sample_has_the_id_of_no_other() {
 }
 
 #[test]
-fn too_many_broken_rows_end_the_run() {
+fn too_many_invalid_rows_end_the_run() {
     let workspace = Workspace::new();
-    let (server, bodies) = listening("answer 1");
+    let server = Server::start(|_| completion("answer 1"));
     let mut text = rows(400);
     for number in 0..50 {
         text.insert_str(0, &format!("broken {number}\n"));
@@ -222,7 +206,7 @@ fn too_many_broken_rows_end_the_run() {
         "{}",
         ended.stderr
     );
-    assert!(taken(&bodies).is_empty(), "no answer is asked for when it is clear that the run is in vain");
+    assert_eq!(server.requests(), 0, "nothing is asked if the run cannot succeed");
     let first = ["run", "suite.yaml", "--run-id", "first", "--set", "datasets.rows.params.on_invalid=error"];
     let ended = workspace.run(&first).expect_code(4);
     assert!(ended.stderr.contains("(on_invalid: error): line 1 of rows.jsonl"), "{}", ended.stderr);
@@ -231,7 +215,7 @@ fn too_many_broken_rows_end_the_run() {
 #[test]
 fn the_same_rows_come_from_every_format() {
     let workspace = Workspace::new();
-    let (server, _) = listening("a0");
+    let server = Server::start(|_| completion("a0"));
     let rows: Vec<Value> = (0..6)
         .map(|n| json!({"id": format!("q{n}"), "question": format!("Q{n}"), "answer": format!("a{n}")}))
         .collect();
@@ -258,7 +242,7 @@ fn the_same_rows_come_from_every_format() {
         ("tsv", "loader: tsv, params: {path: rows.tsv, shuffle: true, seed: 7, limit: 4}".to_owned()),
         ("two", "loader: jsonl, params: {path: [rows.jsonl, rows.jsonl], filter: {id: [q1, q2]}, exclude: {answer: a2}}".to_owned()),
     ];
-    workspace.write("suite.yaml", suite_of(&datasets, &server.backend("")));
+    workspace.write("suite.yaml", suite_with_datasets(&datasets, &server.backend("")));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let samples = workspace.samples("r");
     let ids = |task: &str| -> Vec<&str> {
@@ -276,7 +260,7 @@ fn the_same_rows_come_from_every_format() {
 #[test]
 fn preprocessors_are_chained_and_hooks_inherit_parameters() {
     let workspace = Workspace::new();
-    let (server, bodies) = listening("x");
+    let server = Server::start(|_| completion("x"));
     std::fs::create_dir_all(workspace.path("data/pictures")).expect("a folder");
     let picture = repository().join("tests/datasets/image-qa/media/red-square.png");
     std::fs::copy(picture, workspace.path("data/pictures/a.png")).expect("copied");
@@ -286,9 +270,9 @@ fn preprocessors_are_chained_and_hooks_inherit_parameters() {
     );
     let keys = "loader: jsonl, params: {path: data/rows.jsonl, preprocess: [strip_assistant, {name: default, kwargs: {instruction: Be brief.}}], \
                 doc_to_visual: visual_from_field, doc_to_visual_kwargs: {fields: [metadata.shot]}}";
-    workspace.write("suite.yaml", suite_of(&[("d", keys.to_owned())], &server.backend("")));
+    workspace.write("suite.yaml", suite_with_datasets(&[("d", keys.to_owned())], &server.backend("")));
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
-    let body = &taken(&bodies)[0];
+    let body = &server.bodies()[0];
     let content = &body["messages"][0]["content"];
     assert_eq!(body["messages"].as_array().map(Vec::len), Some(1), "{body}");
     assert!(
@@ -302,7 +286,7 @@ fn preprocessors_are_chained_and_hooks_inherit_parameters() {
     assert_eq!(sample["_media_meta"]["images"][0]["media_type"], "image/png");
     assert_eq!(sample["_dataset_metadata"], json!({"path": "data/rows.jsonl", "row": 0}));
 
-    let wrong = suite_of(
+    let wrong = suite_with_datasets(
         &[(
             "d",
             "loader: jsonl, params: {path: data/rows.jsonl, preprocess: multi_choise, doc_to_visual: visual_from_feild, doc_to_text: visual_from_field}".to_owned(),
@@ -314,7 +298,7 @@ fn preprocessors_are_chained_and_hooks_inherit_parameters() {
     insta::assert_snapshot!("data_unknown_names", ended.stderr);
     workspace.write(
         "kwarg.yaml",
-        suite_of(
+        suite_with_datasets(
             &[("d", "loader: jsonl, params: {path: data/rows.jsonl, preprocess: default, preprocess_kwargs: {instructoin: x}}".to_owned())],
             &server.backend(""),
         ),
@@ -324,18 +308,18 @@ fn preprocessors_are_chained_and_hooks_inherit_parameters() {
 }
 
 #[test]
-fn a_hook_gives_the_text_and_one_that_fails_names_itself_and_the_row() {
+fn doc_hook_sets_the_text_and_its_errors_name_hook_and_row() {
     let workspace = Workspace::new();
-    let (server, bodies) = listening("x");
+    let server = Server::start(|_| completion("x"));
     workspace.write("rows.jsonl", "{\"id\":\"a\",\"question\":\"old\",\"answer\":\"x\",\"asked\":\"new\"}\n");
     let keys = "loader: jsonl, params: {path: rows.jsonl, doc_to_text: text_from_field, doc_to_text_kwargs: {field: metadata.asked}}";
-    workspace.write("suite.yaml", suite_of(&[("d", keys.to_owned())], &server.backend("")));
+    workspace.write("suite.yaml", suite_with_datasets(&[("d", keys.to_owned())], &server.backend("")));
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
-    assert_eq!(taken(&bodies)[0]["messages"], json!([{"role": "user", "content": "new"}]));
+    assert_eq!(server.bodies()[0]["messages"], json!([{"role": "user", "content": "new"}]));
 
     let keys = "loader: jsonl, params: {path: rows.jsonl, doc_to_visual: visual_from_field, \
                 doc_to_visual_kwargs: {fields: [metadata.picture], required: true}}";
-    workspace.write("suite.yaml", suite_of(&[("d", keys.to_owned())], &server.backend("")));
+    workspace.write("suite.yaml", suite_with_datasets(&[("d", keys.to_owned())], &server.backend("")));
     let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
     assert!(
         ended.stdout.contains("line 1 of rows.jsonl: the doc hook `visual_from_field`: ")
@@ -344,7 +328,7 @@ fn a_hook_gives_the_text_and_one_that_fails_names_itself_and_the_row() {
         ended.stdout
     );
     let keys = "loader: jsonl, params: {path: rows.jsonl, preprocess: gsm8k}";
-    workspace.write("suite.yaml", suite_of(&[("d", keys.to_owned())], &server.backend("")));
+    workspace.write("suite.yaml", suite_with_datasets(&[("d", keys.to_owned())], &server.backend("")));
     let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
     assert!(
         ended.stdout.contains("line 1 of rows.jsonl: the preprocessor `gsm8k`: field 'answer'"),
@@ -354,15 +338,15 @@ fn a_hook_gives_the_text_and_one_that_fails_names_itself_and_the_row() {
 }
 
 #[test]
-fn media_that_cannot_be_used_are_typed_outcomes() {
+fn unusable_media_give_typed_errors() {
     let workspace = Workspace::new();
-    let (server, _) = listening("x");
+    let server = Server::start(|_| completion("x"));
     let picture =
         std::fs::read(repository().join("tests/datasets/image-qa/media/red-square.png")).expect("a file");
     workspace.write("d/cut.png", &picture[..picture.len() / 2]);
     workspace.write("d/text.png", "no picture at all");
     workspace.write("d/good.png", &picture);
-    // The header of a picture of 50,000 x 50,000, and nothing behind it.
+    // The header of an image of 50,000 x 50,000 pixels, without the pixels.
     let header =
         [b"IHDR".as_slice(), &50_000_u32.to_be_bytes(), &50_000_u32.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
     let checked = [header.as_slice(), &crc32fast::hash(&header).to_be_bytes()].concat();
@@ -382,7 +366,7 @@ fn media_that_cannot_be_used_are_typed_outcomes() {
         .collect();
     workspace.write("d/rows.jsonl", lines);
     let keys = "loader: jsonl, params: {path: d/rows.jsonl, max_invalid: 1}".to_owned();
-    workspace.write("suite.yaml", suite_of(&[("d", keys)], &server.backend("")));
+    workspace.write("suite.yaml", suite_with_datasets(&[("d", keys)], &server.backend("")));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]);
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.stderr);
     let ends: Vec<(String, String)> = workspace
@@ -410,10 +394,10 @@ fn media_that_cannot_be_used_are_typed_outcomes() {
 }
 
 #[test]
-fn a_prompt_that_a_tokenizer_rendered_is_not_rendered_again() {
+fn prompt_rendered_by_a_tokenizer_is_not_rendered_again() {
     let workspace = Workspace::new();
-    let (server, bodies) = listening("x");
-    server.also_at("/v1/completions", |_| {
+    let server = Server::start(|_| completion("x"));
+    server.respond_at("/v1/completions", |_| {
         wiremock::ResponseTemplate::new(200)
             .set_body_json(json!({"choices": [{"index": 0, "finish_reason": "stop", "text": "answer 0"}]}))
     });
@@ -424,9 +408,10 @@ fn a_prompt_that_a_tokenizer_rendered_is_not_rendered_again() {
     );
     workspace.write("rows.jsonl", rows(1));
     let keys = "loader: jsonl, params: {path: rows.jsonl, tokenizer_config: model}".to_owned();
-    workspace.write("suite.yaml", suite_of(&[("d", keys)], &server.backend("")));
+    workspace.write("suite.yaml", suite_with_datasets(&[("d", keys)], &server.backend("")));
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
-    assert!(taken(&bodies).is_empty(), "the chat API would apply a template of its own");
+    let is_chat = |body: &Value| body.get("messages").is_some();
+    assert!(!server.bodies().iter().any(is_chat), "the chat API would apply a template of its own");
     let sample = &workspace.samples("r")[0];
     assert_eq!(sample["sample"]["inputs"]["prompt"], "<s>[user]question 0[assistant]");
     let flags = ["chat_template_mode", "rendered_by", "template_source", "cache_suffix", "_tokenizer_path"];
@@ -439,17 +424,17 @@ fn a_prompt_that_a_tokenizer_rendered_is_not_rendered_again() {
 }
 
 #[test]
-fn a_prompt_of_the_suite_shows_the_media_and_an_empty_one_is_refused() {
+fn prompt_template_keeps_media_and_must_not_render_empty() {
     let workspace = Workspace::new();
-    let (server, bodies) = listening("red");
+    let server = Server::start(|_| completion("red"));
     let path = repository().join("tests/datasets/image-qa/samples.jsonl");
     let keys = format!("loader: jsonl, params: {{path: '{}', limit: 1}}", path.display());
-    let text = suite_of(&[("d", keys.clone())], &server.backend(""))
+    let text = suite_with_datasets(&[("d", keys.clone())], &server.backend(""))
         .replace("backend_id: model}", "backend_id: model, prompt_id: p}")
         .replace("metrics:", "prompts: [{prompt_id: p, template: 'Colour?'}]\nmetrics:");
     workspace.write("suite.yaml", text);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
-    let content = taken(&bodies)[0]["messages"][0]["content"].clone();
+    let content = server.bodies()[0]["messages"][0]["content"].clone();
     assert!(
         content[0]["image_url"]["url"].as_str().is_some_and(|url| url.starts_with("data:image/png")),
         "{content}"
@@ -458,16 +443,16 @@ fn a_prompt_of_the_suite_shows_the_media_and_an_empty_one_is_refused() {
 
     workspace.write("model/tokenizer_config.json", json!({"chat_template": "{{ nothing }}"}).to_string());
     let keys = keys.replace("limit: 1", "limit: 1, tokenizer_config: model");
-    workspace.write("empty.yaml", suite_of(&[("d", keys)], &server.backend("")));
+    workspace.write("empty.yaml", suite_with_datasets(&[("d", keys)], &server.backend("")));
     let ended = workspace.run(&["data", "validate", "empty.yaml"]).expect_code(4);
     assert!(ended.stdout.contains("the chat template came out empty"), "{}", ended.stdout);
 }
 
 #[test]
-fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
+fn hub_dataset_is_downloaded_resumed_and_pinned() {
     const COMMIT: &str = "0123456789012345678901234567890123456789";
     let workspace = Workspace::new();
-    let (server, _) = listening("answer 1");
+    let server = Server::start(|_| completion("answer 1"));
     let hub = HubServer::start();
     hub.commit("team/questions", "main", COMMIT);
     let (train, test) = (rows(2_000), rows(3));
@@ -479,18 +464,11 @@ fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
             hub.endpoint()
         )
     };
-    workspace.write("suite.yaml", suite_of(&[("train", keys("train"))], &server.backend("")));
-    let run = |arguments: &[&str]| {
-        let mut program = workspace.program();
-        program
-            .args(arguments)
-            .env("GAGE_HOST_PLUGIN_DIR", "")
-            .env("XDG_CACHE_HOME", workspace.path("cache"));
-        program.env_remove("GAGE_HOST_PLUGIN_DIR");
-        crate::support::CommandOutput::of(program.output().expect("the program runs"))
-    };
+    workspace.write("suite.yaml", suite_with_datasets(&[("train", keys("train"))], &server.backend("")));
+    let run =
+        |arguments: &[&str]| workspace.run_with_env([("XDG_CACHE_HOME", workspace.path("cache"))], arguments);
 
-    // The download breaks off, and the server is gone for as long as the program asks.
+    // The download is cut off, and the server fails until the retries are exhausted.
     hub.fault("data/train.jsonl", Fault::CutAfter(30_000));
     for _ in 0..5 {
         hub.fault("data/train.jsonl", Fault::Status(503, vec![("retry-after", "0".to_owned())]));
@@ -506,8 +484,8 @@ fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
     );
     assert!(resumed.iter().all(|seen| seen.sent <= train.len() - 30_000), "only the rest is sent");
 
-    // A run of the same, without the hub.
-    workspace.write("test.yaml", suite_of(&[("test", keys("test"))], &server.backend("")));
+    // The same dataset without the hub.
+    workspace.write("test.yaml", suite_with_datasets(&[("test", keys("test"))], &server.backend("")));
     run(&["data", "stats", "test.yaml", "--json"]).expect_code(0);
     let asked = hub.seen().len();
     run(&["run", "test.yaml", "--run-id", "r", "--offline"]).expect_code(0);
@@ -518,18 +496,18 @@ fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
     assert_eq!(sample["_dataset_metadata"]["path"], format!("team/questions (split test) at {COMMIT}"));
 
     let pinned = keys("test").replace("hub_id", &format!("sha256: {}, hub_id", "0".repeat(64)));
-    workspace.write("pinned.yaml", suite_of(&[("test", pinned)], &server.backend("")));
+    workspace.write("pinned.yaml", suite_with_datasets(&[("test", pinned)], &server.backend("")));
     let ended = run(&["run", "pinned.yaml", "--offline"]).expect_code(2);
     assert!(ended.stderr.contains("is another than the suite names: its sha256 is"), "{}", ended.stderr);
 
     let unknown = keys("tset");
-    workspace.write("unknown.yaml", suite_of(&[("test", unknown)], &server.backend("")));
+    workspace.write("unknown.yaml", suite_with_datasets(&[("test", unknown)], &server.backend("")));
     let ended = run(&["data", "preview", "unknown.yaml"]).expect_code(2);
     assert!(ended.stderr.contains("train") && ended.stderr.contains("test"), "{}", ended.stderr);
 }
 
 #[test]
-fn what_is_in_a_dataset() {
+fn data_stats_and_preview_describe_a_dataset() {
     let workspace = Workspace::new();
     let lines = [
         json!({"id": "a", "question": "2 + 2?", "answer": "4", "data_tag": {"topic": ["sums", "easy"]}}),
@@ -543,12 +521,12 @@ fn what_is_in_a_dataset() {
     let shown = workspace.run(&["data", "preview", "rows.jsonl", "--number", "2"]).expect_code(0);
     insta::assert_snapshot!("data_preview", shown.stdout);
     let schema = workspace.run(&["schema", "sample"]).expect_code(0);
-    let schema: Value = serde_json::from_str(&schema.stdout).expect("JSON");
+    let schema = schema.stdout_json();
     assert!(schema["properties"]["messages"].is_object());
     let long = json!({"id": "long", "question": "x".repeat(100_000), "answer": "y"});
     workspace.write("long.jsonl", format!("{long}\n{{\"question\": \"q\"}}\n{long}\n"));
     let stats = workspace.run(&["data", "stats", "--json", "long.jsonl"]).expect_code(0);
-    let stats: Value = serde_json::from_str(&stats.stdout).expect("JSON");
+    let stats = stats.stdout_json();
     let median = stats["datasets"][0]["numbers"]["prompt_characters"]["median"].as_u64().expect("a number");
     assert!((99_900..=100_100).contains(&median), "{stats}");
     let ended = workspace.run(&["data", "preview", "rows.txt"]).expect_code(2);
@@ -556,14 +534,13 @@ fn what_is_in_a_dataset() {
 }
 
 #[test]
-fn a_file_that_breaks_off_leaves_a_run_with_what_was_read() {
+fn truncated_dataset_leaves_a_run_with_the_rows_before() {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.csv", "id,question,answer\na,1?,1\nb,2?,2\nc,\"3?,3\nd,4?,4\n");
-    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: \"1\"}}";
+    let backend = constant_backend(&workspace, "1");
     workspace.write(
         "suite.yaml",
-        suite(backend, "[exact_match]").replace("jsonl", "csv").replace("rows.csvl", "rows.csv"),
+        suite(&backend, "[exact_match]").replace("jsonl", "csv").replace("rows.csvl", "rows.csv"),
     );
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(2);
     assert!(ended.stderr.contains("a quoted field that begins in line 4 does not end"), "{}", ended.stderr);
@@ -575,13 +552,12 @@ fn a_file_that_breaks_off_leaves_a_run_with_what_was_read() {
 }
 
 #[test]
-fn a_filter_that_keeps_nothing_is_no_success() {
+fn filter_that_keeps_no_row_is_an_error() {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(20));
-    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: \"1\"}}";
+    let backend = constant_backend(&workspace, "1");
     let text =
-        suite(backend, "[exact_match]").replace("path: rows.jsonl", "path: rows.jsonl, filter: {id: none}");
+        suite(&backend, "[exact_match]").replace("path: rows.jsonl", "path: rows.jsonl, filter: {id: none}");
     workspace.write("suite.yaml", text);
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     assert!(ended.stderr.contains("there is no sample, so there is no figure"), "{}", ended.stderr);

@@ -1,11 +1,11 @@
-//! What the `data` commands tell of a dataset beside its invalid rows, and what a run tells of the same.
+//! What the `data` commands report of a dataset besides its invalid rows, and what a run reports of the same.
 
 use crate::server::{Server, completion};
-use crate::support::{CommandOutput, Workspace, suite};
+use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
 #[test]
-fn samples_without_a_usable_answer_are_counted_and_warned_of() {
+fn samples_without_a_usable_reference_are_reported() {
     let server = Server::start(|_| completion("x"));
     let workspace = Workspace::new();
     let rows = [
@@ -19,33 +19,29 @@ fn samples_without_a_usable_answer_are_counted_and_warned_of() {
     for expected in ["there is no reference, as q1", "no reference names one of the options, as q2"] {
         assert!(shown.contains(expected), "{shown}");
     }
-    let told = workspace.run(&["data", "validate", "rows.jsonl", "--json"]).expect_code(0).stdout;
-    let told: Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told["datasets"][0]["unanswered"][0]["first"], json!(["q1"]), "{told}");
+    let report = workspace.run(&["data", "validate", "rows.jsonl", "--json"]).expect_code(0).stdout;
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["datasets"][0]["unanswered"][0]["first"], json!(["q1"]), "{report}");
     let shown = workspace.run(&["data", "stats", "rows.jsonl"]).expect_code(0).stdout;
     assert!(shown.contains("1 (there is no reference), as q1"), "{shown}");
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let warning = "1 sample has no reference that `exact_match` can use";
     assert!(ended.stderr.contains(warning), "{}", ended.stderr);
-    // Where all have one nothing is said.
+    // There is no warning if all samples have a reference.
     workspace.write("rows.jsonl", format!("{}\n", rows[0]));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "s"]).expect_code(0);
     assert!(!ended.stderr.contains("no reference"), "{}", ended.stderr);
 }
 
 #[test]
-fn data_commands_take_the_environment_that_a_run_takes() {
+fn data_commands_read_the_environment_of_a_run() {
     let workspace = Workspace::new();
     let rows: String =
         (0..9).map(|id| format!("{}\n", json!({"id": id, "question": "q", "answer": "a"}))).collect();
     workspace.write("rows.jsonl", rows);
     let ids = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut program = workspace.program();
-        program
-            .args(["data", "preview", "rows.jsonl", "--json"])
-            .args(arguments)
-            .envs(variables.iter().copied());
-        let shown = CommandOutput::of(program.output().expect("the program runs")).expect_code(0).stdout;
+        let arguments = [&["data", "preview", "rows.jsonl", "--json"], arguments].concat();
+        let shown = workspace.run_with_env(variables.iter().copied(), &arguments).expect_code(0).stdout;
         let samples = shown.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         samples.map(|sample| sample["id"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
@@ -59,7 +55,7 @@ fn data_commands_take_the_environment_that_a_run_takes() {
 }
 
 #[test]
-fn values_of_another_type_are_warned_of() {
+fn filter_value_of_another_type_gives_a_warning() {
     let workspace = Workspace::new();
     workspace.write("rows.csv", "question,answer,year\nq,a,2019\n");
     let set = ["--set", "datasets.0.params.exclude.year=2019"];

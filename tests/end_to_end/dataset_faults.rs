@@ -1,20 +1,19 @@
-//! What is wrong with datasets and with the prompts that are made of them: found as early as can be, and told where.
+//! Errors in datasets and in prompts made of them are found as early as possible and reported with their position.
 
+use crate::files::files_below;
 use crate::hub_server::{Fault, HubServer};
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::sync::{Arc, Barrier};
 
-/// A workspace with some rows and a suite whose model has this prompt.
-fn with_prompt(server: &Server, count: usize, template: &str, further: &str) -> Workspace {
+/// A workspace with some rows and a suite whose model has a prompt template.
+fn workspace_with_prompt(server: &Server, count: usize, template: &str, extra: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(count));
     let text = suite(&server.backend(""), "[exact_match]")
         .replace("backend_id: model}", "backend_id: model, prompt_id: ask}")
-        .replace("path: rows.jsonl", &format!("path: rows.jsonl{further}"))
+        .replace("path: rows.jsonl", &format!("path: rows.jsonl{extra}"))
         .replace(
             "metrics:",
             &format!("prompts:\n  - prompt_id: ask\n    template: {}\nmetrics:", json!(template)),
@@ -24,10 +23,10 @@ fn with_prompt(server: &Server, count: usize, template: &str, further: &str) -> 
 }
 
 #[test]
-fn a_filter_that_does_not_exist_is_found_before_anything_is_asked() {
+fn unknown_template_filter_is_found_before_any_request() {
     let server = Server::start(|_| completion("x"));
     let template = "Think.\n{% if sample.hard %}{{ sample.id|uper }}{% endif %}{% include 'rules.txt' %}";
-    let workspace = with_prompt(&server, 2, template, "");
+    let workspace = workspace_with_prompt(&server, 2, template, "");
     for command in
         [&["validate"][..], &["plan"], &["lock"], &["run"], &["data", "validate"], &["data", "preview"]]
     {
@@ -45,9 +44,9 @@ fn a_filter_that_does_not_exist_is_found_before_anything_is_asked() {
 }
 
 #[test]
-fn a_chat_template_that_cannot_work_is_found_before_the_run() {
+fn broken_chat_template_is_found_before_the_run() {
     let server = Server::start(|_| completion("x"));
-    let workspace = with_prompt(&server, 2, "a", ", tokenizer_config: model");
+    let workspace = workspace_with_prompt(&server, 2, "a", ", tokenizer_config: model");
     let template = "{% for m in messages %}\n{{ m.content|trimm }}{% endfor %}";
     workspace.write("model/tokenizer_config.json", json!({"chat_template": template}).to_string());
     let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
@@ -57,11 +56,11 @@ fn a_chat_template_that_cannot_work_is_found_before_the_run() {
 }
 
 #[test]
-fn samples_that_show_late_to_be_none_end_the_run_as_early_ones_do() {
+fn samples_found_invalid_late_count_towards_max_invalid() {
     let server = Server::start(|_| completion("answer 1"));
     let template = "{{ sample.metadata.hint }}";
-    // Of 40 rows two may be invalid.
-    let workspace = with_prompt(&server, 40, template, "");
+    // Two of 40 rows may be invalid.
+    let workspace = workspace_with_prompt(&server, 40, template, "");
     let run = ["run", "suite.yaml", "--run-id", "r", "--set", "custom.mode=sequential"];
     let ended = workspace.run(&run).expect_code(4);
     for expected in ["3 of the first ", "it allows 5.0 % (max_invalid). The first: row 1 of rows.jsonl: "] {
@@ -72,24 +71,24 @@ fn samples_that_show_late_to_be_none_end_the_run_as_early_ones_do() {
     assert_eq!(recorded.len(), 3, "one more than is allowed, and none behind it");
     assert!(recorded.iter().all(|sample| sample["outcome"] == "invalid_sample"), "{recorded:?}");
     assert!(workspace.read("runs/r/events.jsonl").contains("too_many_invalid"));
-    // Those of an earlier process count too.
+    // Invalid rows of an earlier process count too.
     let ended = workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(4);
     assert!(ended.stderr.contains("3 of the first 3 rows of `rows` are no Samples"), "{}", ended.stderr);
     assert_eq!(workspace.samples("r").len(), 3);
 
-    let strict = with_prompt(&server, 40, template, ", on_invalid: error");
+    let strict = workspace_with_prompt(&server, 40, template, ", on_invalid: error");
     let ended = strict.run(&run).expect_code(4);
     assert!(ended.stderr.contains("(on_invalid: error): row 1 of rows.jsonl: "), "{}", ended.stderr);
     assert_eq!(strict.samples("r").len(), 1);
 
-    let lenient = with_prompt(&server, 40, template, ", max_invalid: 1");
+    let lenient = workspace_with_prompt(&server, 40, template, ", max_invalid: 1");
     lenient.run(&run).expect_code(4);
     assert_eq!(lenient.samples("r").len(), 40);
     assert_eq!(server.requests(), 0);
 }
 
 #[test]
-fn a_filter_over_a_field_that_no_row_has_is_told_of() {
+fn filter_on_an_unknown_field_gives_a_warning() {
     let server = Server::start(|_| completion("answer 1"));
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
@@ -102,7 +101,7 @@ fn a_filter_over_a_field_that_no_row_has_is_told_of() {
     let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(0);
     assert_eq!(ended.stderr.matches(warning).count(), 1, "{}", ended.stderr);
     let ended = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
-    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let report = ended.stdout_json();
     assert_eq!(report["datasets"][0]["warnings"].as_array().map(Vec::len), Some(1), "{report}");
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     assert_eq!(ended.stderr.matches("did you mean `answer`?").count(), 1, "{}", ended.stderr);
@@ -111,20 +110,20 @@ fn a_filter_over_a_field_that_no_row_has_is_told_of() {
     with("filter: {subject: law}");
     let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
     assert!(ended.stderr.contains("it keeps nothing; there are: id, question, answer"), "{}", ended.stderr);
-    // A field that some rows have, and one that is to be missing, are no slips.
+    // A field that some rows have, and one that must be missing, give no warning.
     with("filter: {flag: null}, exclude: {answer: [answer 0, answer 7]}");
     let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(0);
     assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
 }
 
 #[test]
-fn what_is_wrong_with_a_dataset_is_shown_at_its_key() {
+fn error_in_a_dataset_points_at_its_key() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
     workspace.write("rows", "0\n1\n");
     for (keys, key) in [
         ("      labels_path: nowhere.lst", "labels_path"),
-        // Its name is part of that of the rows.
+        // Its name is a prefix of that of the rows.
         ("      labels_path: rows", "labels_path"),
         ("      content_root: nowhere", "content_root"),
         ("      preprocess: docvqa\n      preprocess_kwargs:\n        content_root: nowhere", "content_root"),
@@ -144,7 +143,7 @@ fn what_is_wrong_with_a_dataset_is_shown_at_its_key() {
 }
 
 #[test]
-fn what_is_wrong_with_a_choice_on_a_hub_is_shown_at_its_key() {
+fn error_in_a_hub_selection_points_at_its_key() {
     let hub = HubServer::start();
     hub.commit("team/questions", "main", "0123456789012345678901234567890123456789");
     for file in ["one/train.jsonl", "one/test.jsonl", "two/test.jsonl"] {
@@ -164,27 +163,26 @@ fn what_is_wrong_with_a_choice_on_a_hub_is_shown_at_its_key() {
         );
         let line = text.lines().position(|line| line.trim_start().starts_with(&format!("{key}:")));
         workspace.write("suite.yaml", &text);
-        let mut program = workspace.program();
-        program.args(["data", "validate", "suite.yaml"]).env("GAGE_CACHE_DIR", workspace.path("cache"));
-        let ended = CommandOutput::of(program.output().expect("the program runs")).expect_code(2);
+        let cache = [("GAGE_CACHE_DIR", workspace.path("cache"))];
+        let ended = workspace.run_with_env(cache, &["data", "validate", "suite.yaml"]).expect_code(2);
         let place = format!("--> suite.yaml:{}:", line.expect("a line") + 1);
         assert!(ended.stderr.contains(&place), "{keys}: expected {place} in {}", ended.stderr);
     }
 }
 
 #[test]
-fn a_preprocessor_that_makes_no_sample_fails_its_cases() {
+fn preprocessor_with_invalid_output_fails_its_cases() {
     let workspace = Workspace::new();
     let preprocess = gage_plugin_bundle::COMPONENTS.iter().find(|one| one.name == "preprocess");
     workspace.write("preprocess.wasm", preprocess.expect("it ships").bytes);
-    let sample = |further: Value| {
+    let sample = |extra: Value| {
         let mut sample = json!({"schema_version": "v1", "id": "a", "messages": [{"role": "user", "content": "q"}], "references": []});
-        sample.as_object_mut().expect("an object").extend(further.as_object().expect("an object").clone());
+        sample.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
         sample
     };
-    let case = |row: &Value, further: Value| {
+    let case = |row: &Value, extra: Value| {
         let mut case = json!({"member": "default", "row": row});
-        case.as_object_mut().expect("an object").extend(further.as_object().expect("an object").clone());
+        case.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
         case.to_string()
     };
     let cold = sample(json!({"sampling_params": {"temperature": -1}}));
@@ -213,7 +211,7 @@ fn a_preprocessor_that_makes_no_sample_fails_its_cases() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
-fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
+fn images_of_a_hub_dataset_are_downloaded_once() {
     let hub = HubServer::start();
     hub.commit("team/pictures", "main", "0123456789012345678901234567890123456789");
     let picture =
@@ -239,21 +237,13 @@ fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
     }
     hub.large_file("team/pictures", "shared/b.png", picture.as_slice());
 
-    let bodies: Arc<Mutex<Vec<String>>> = Arc::default();
-    let seen = Arc::clone(&bodies);
-    let server = Server::start(move |request| {
-        let body = String::from_utf8_lossy(&request.body).into_owned();
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body);
-        completion("red")
-    });
+    let server = Server::start(|_| completion("red"));
     let workspace = Workspace::new();
     let text = suite(&server.backend(""), "[exact_match]").replace("loader: jsonl", "loader: hf_hub");
     let keys = format!("hub_id: team/pictures, endpoint: '{}', max_invalid: 1", hub.endpoint());
     workspace.write("suite.yaml", text.replace("path: rows.jsonl", &keys));
     let run = |arguments: &[&str], cache: &str| {
-        let mut program = workspace.program();
-        program.args(arguments).env("GAGE_CACHE_DIR", workspace.path(cache));
-        CommandOutput::of(program.output().expect("the program runs"))
+        workspace.run_with_env([("GAGE_CACHE_DIR", workspace.path(cache))], arguments)
     };
     let kinds = |ended: CommandOutput| -> Vec<(String, u64)> {
         let report: Value = serde_json::from_str(&ended.expect_code(0).stdout).expect("JSON");
@@ -274,22 +264,24 @@ fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
         kinds.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect::<Vec<_>>()
     };
     let validate = ["data", "validate", "suite.yaml", "--json"];
-    // Nothing but what rows name is fetched, and each once.
+    // Only files that rows name are downloaded, each once.
     assert_eq!(kinds(run(&validate, "cache")), of(&[("media_missing", 1), ("media_outside_root", 1)]));
     assert_eq!(hub.seen_of("data/pictures/a.png").len(), 1);
     assert!(!hub.seen().iter().any(|seen| seen.target.contains("c.png")));
-    // From then on the hub is not needed.
+    // The hub is not needed from then on.
     let asked = hub.seen().len();
     run(&["run", "suite.yaml", "--run-id", "r", "--offline"], "cache");
     assert_eq!(hub.seen().len(), asked);
-    let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let bodies = server.bodies();
     assert_eq!(bodies.len(), 3);
-    assert!(bodies.iter().all(|body| body.contains("data:image/png;base64,")), "{bodies:?}");
+    let has_image = |body: &Value| body.to_string().contains("data:image/png;base64,");
+    assert!(bodies.iter().all(has_image), "{bodies:?}");
     let sample = &workspace.samples("r")[1]["sample"];
     assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!(["team/pictures/data/pictures/a.png"]));
 
-    // One that was changed is fetched anew, and where that cannot be it is not used.
-    let cached = found_below(&workspace.path("cache/datasets"), "a.png");
+    // A changed file is downloaded again, and is not used if that is impossible.
+    let mut files = files_below(&workspace.path("cache/datasets")).into_iter();
+    let cached = files.find(|file| file.ends_with("a.png")).expect("it is cached");
     std::fs::write(&cached, &picture[..picture.len() - 1]).expect("written");
     let offline = ["data", "validate", "suite.yaml", "--json", "--offline"];
     let damaged = of(&[("media_missing", 1), ("media_outside_root", 1), ("media_unreadable", 2)]);
@@ -297,9 +289,9 @@ fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
     assert_eq!(kinds(run(&validate, "cache")), of(&[("media_missing", 1), ("media_outside_root", 1)]));
     assert_eq!(std::fs::read(&cached).expect("a file"), picture);
 
-    // A hub that fails is asked as often as for the rows, and no more for the rest.
+    // Requests to a failing hub are retried as for the rows, and no further file is requested after that.
     for _ in 0..5 {
-        // Both are asked for at the same time.
+        // Both files are requested at the same time.
         for path in ["data/pictures/a.png", "shared/b.png"] {
             hub.fault(path, Fault::Status(503, vec![("retry-after", "0".to_owned())]));
         }
@@ -308,8 +300,8 @@ fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
     assert_eq!(kinds(run(&validate, "other")), failed);
 }
 
-/// A hub with rows that each name a picture, and the suite over them.
-fn pictures_on_a_hub(count: usize, backend: &str) -> (HubServer, Workspace) {
+/// A hub with a dataset whose rows each name an image, and a workspace with a suite over it.
+fn hub_with_images(count: usize, backend: &str) -> (HubServer, Workspace) {
     let hub = HubServer::start();
     hub.commit("team/pictures", "main", "0123456789012345678901234567890123456789");
     let picture = std::fs::read(repository().join("tests/datasets/image-qa/media/red-square.png"));
@@ -332,53 +324,34 @@ fn pictures_on_a_hub(count: usize, backend: &str) -> (HubServer, Workspace) {
 }
 
 #[test]
-fn pictures_on_a_hub_are_fetched_several_at_a_time() {
+fn images_of_a_hub_dataset_are_downloaded_concurrently() {
     let server = Server::start(|_| completion("answer 0"));
-    let (hub, workspace) = pictures_on_a_hub(6, &server.backend(""));
-    let together = Arc::new(Barrier::new(4));
+    let (hub, workspace) = hub_with_images(6, &server.backend(""));
+    let barrier = Arc::new(Barrier::new(4));
     for number in 0..4 {
-        hub.fault(&format!("{number}.png"), Fault::Hold(vec![Arc::clone(&together)]));
+        hub.fault(&format!("{number}.png"), Fault::Hold(vec![Arc::clone(&barrier)]));
     }
-    // None of the four is sent before all were asked for.
+    // None of the four is sent before all were requested.
     let ended = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
-    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let report = ended.stdout_json();
     assert_eq!(report["datasets"][0]["samples"], 6, "{report}");
 }
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_does_not_wait_for_pictures_of_a_hub() {
+fn interrupt_does_not_wait_for_images_of_a_hub() {
     let server = Server::start(|_| completion("answer 0"));
-    let (hub, workspace) = pictures_on_a_hub(6, &server.backend(""));
+    let (hub, workspace) = hub_with_images(6, &server.backend(""));
     let (asked, over) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     hub.fault("3.png", Fault::Hold(vec![Arc::clone(&asked), Arc::clone(&over)]));
-    let mut program = workspace.program();
     let run = ["run", "suite.yaml", "--run-id", "r"];
-    let child = program.args(run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let child = workspace.start(&run);
     asked.wait();
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
-    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let ended = CommandOutput::interrupt(child).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     over.wait();
     workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(0);
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 6);
     assert!(samples.iter().all(|sample| sample["outcome"] == "scored"), "{samples:?}");
-}
-
-/// The file of this name below a folder.
-fn found_below(folder: &Path, name: &str) -> PathBuf {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.file_name().is_some_and(|found| found == name) {
-                return path;
-            }
-        }
-    }
-    panic!("there is no {name}");
 }

@@ -1,7 +1,6 @@
-//! What the documentation says is what the program does.
+//! The help texts and examples match the program.
 
 use crate::support::{Workspace, repository, rows};
-use serde_json::Value;
 
 #[test]
 fn help_has_examples_and_exit_codes() {
@@ -16,7 +15,7 @@ fn help_has_examples_and_exit_codes() {
 }
 
 #[test]
-fn metrics_explains_what_stands_before_and_behind_metrics_too() {
+fn metrics_command_explains_every_kind_of_scoring_plugin() {
     let workspace = Workspace::new();
     for (name, expected) in [
         ("exact_match", ["reads    prediction", "figure   mean over", "- metric_id: my_exact_match"]),
@@ -30,7 +29,7 @@ fn metrics_explains_what_stands_before_and_behind_metrics_too() {
             assert!(ended.stdout.contains(expected), "{name}: {expected}\n{}", ended.stdout);
         }
     }
-    // The name of a metric and of an aggregator.
+    // This is the name of a metric and of an aggregator.
     let both = workspace.run(&["metrics", "pass_at_k"]).expect_code(0);
     assert_eq!(both.stdout.matches("pass_at_k, version").count(), 2, "{}", both.stdout);
     let all = workspace.run(&["metrics"]).expect_code(0);
@@ -41,14 +40,13 @@ fn metrics_explains_what_stands_before_and_behind_metrics_too() {
     assert!(ended.stderr.contains("did you mean `last_number`?"), "{}", ended.stderr);
 }
 
-/// What `gage-host metrics NAME` shows of each metric, extractor, judge and aggregator is a part of a suite that can be run.
+/// The example that `gage-host metrics NAME` shows for each metric, extractor, judge and aggregator is part of a valid suite.
 #[test]
-fn every_example_is_a_suite() {
+fn every_example_of_the_metrics_command_is_valid() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
-    let list: Value =
-        serde_json::from_str(&workspace.run(&["list", "--json"]).expect_code(0).stdout).expect("JSON");
+    let list = workspace.run(&["list", "--json"]).expect_code(0).stdout_json();
     let mut names: Vec<&str> = Vec::new();
     for kind in ["metrics", "extractors", "judges", "aggregators"] {
         let of_kind = list[kind].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str());
@@ -86,14 +84,12 @@ role_adapters:
         assert_eq!(ended.code, Some(0), "{name}:\n{part}\n{}", ended.stderr);
     };
     for name in names {
-        let shown: Value =
-            serde_json::from_str(&workspace.run(&["metrics", name, "--json"]).expect_code(0).stdout)
-                .expect("JSON");
+        let shown = workspace.run(&["metrics", name, "--json"]).expect_code(0).stdout_json();
         let shown = shown.as_array().cloned().unwrap_or_else(|| vec![shown]);
         for member in &shown {
             let example = member["example"].as_str().unwrap_or_default();
             assert!(example.contains(name) && !example.contains('…'), "{name}: {example}");
-            // All that need no steps of their own are one suite.
+            // The metrics that need no steps of their own form one suite.
             match example.strip_prefix("  metrics:\n").filter(|metrics| !metrics.contains("custom:")) {
                 Some(metrics) => plain.push(metrics.replace("my_", &format!("my_{}_", plain.len()))),
                 None => validate(name, example),
@@ -105,10 +101,10 @@ role_adapters:
 }
 
 #[test]
-fn the_list_names_what_there_is() {
+fn list_command_names_every_plugin() {
     let workspace = Workspace::new();
     insta::assert_snapshot!("list", workspace.run(&["list"]).expect_code(0).stdout);
     let json = workspace.run(&["list", "metrics", "--json"]).expect_code(0);
-    let list: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let list = json.stdout_json();
     assert!(list["metrics"].as_array().is_some_and(|metrics| metrics.len() >= 7));
 }

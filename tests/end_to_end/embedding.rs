@@ -1,13 +1,13 @@
-//! The step `embed`: how near answers are in meaning to their references, by a server's vectors.
+//! The step `embed`: the similarity of answers and references, from the vectors of a server.
 
-use crate::server::{Server, completion, number_of};
+use crate::server::{Server, completion, question_number};
 use crate::support::Workspace;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use wiremock::ResponseTemplate;
 
-/// Rows with references of many kinds.
+/// Rows with one, several and no references.
 fn rows() -> String {
     [
         json!({"id": "same", "question": "question 0", "references": ["north"]}),
@@ -19,7 +19,7 @@ fn rows() -> String {
     .concat()
 }
 
-/// A suite whose model is asked at the server, as is the one that makes vectors.
+/// A suite whose model and whose embedding model are at the same server.
 fn suite(server: &Server, embed: &str, more: &str) -> String {
     let uri = server.server.uri();
     format!(
@@ -42,7 +42,7 @@ custom:
     )
 }
 
-/// The vector of a text that is a direction.
+/// The vector of a text that names a direction.
 fn vector(text: &str) -> Value {
     match text {
         "north" => json!([0.0, 1.0]),
@@ -54,8 +54,8 @@ fn vector(text: &str) -> Value {
     }
 }
 
-/// The answer to a request for vectors.
-fn vectors(request: &wiremock::Request) -> ResponseTemplate {
+/// The reply to a request for embeddings.
+fn embeddings_reply(request: &wiremock::Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     assert_eq!(body["model"], "compass");
     let texts = body["input"].as_array().cloned().unwrap_or_default();
@@ -68,19 +68,19 @@ fn vectors(request: &wiremock::Request) -> ResponseTemplate {
         .set_body_json(json!({"data": data, "usage": {"prompt_tokens": 2 * texts.len()}}))
 }
 
-/// A server that says a text to each question, and has the vectors of directions.
+/// A server that gives one answer to all questions, and embeds the names of directions.
 fn server(answer: &'static str) -> Server {
     let server = Server::start(move |_| completion(answer));
-    server.also_at("/v1/embeddings", vectors);
+    server.respond_at("/v1/embeddings", embeddings_reply);
     server
 }
 
-fn near(found: &Value, expected: f64) -> bool {
+fn is_close(found: &Value, expected: f64) -> bool {
     found.as_f64().is_some_and(|found| (found - expected).abs() < 1e-6)
 }
 
 #[test]
-fn similarities_are_recorded_scored_and_scored_again_without_a_model() {
+fn similarities_are_recorded_and_rescored_without_a_model() {
     let (server, workspace) = (server("north"), Workspace::new());
     workspace.write("rows.jsonl", rows());
     workspace.write("suite.yaml", suite(&server, ", adapter_id: embedder", ""));
@@ -89,23 +89,23 @@ fn similarities_are_recorded_scored_and_scored_again_without_a_model() {
     let samples = workspace.samples("r");
     let semantic = |place: usize| samples[place]["model_output"]["semantic"].clone();
     assert_eq!(semantic(0)["model"], "compass");
-    assert!(near(&semantic(0)["similarities"][0], 1.0), "{}", semantic(0));
+    assert!(is_close(&semantic(0)["similarities"][0], 1.0), "{}", semantic(0));
     let several = semantic(1)["similarities"].clone();
     assert!(
-        near(&several[0], -1.0) && several[1].is_null() && near(&several[2], 0.5_f64.sqrt()),
+        is_close(&several[0], -1.0) && several[1].is_null() && is_close(&several[2], 0.5_f64.sqrt()),
         "{several}"
     );
     assert_eq!(semantic(1)["usage"]["prompt_tokens"], 6);
     assert_eq!(semantic(2), json!({"model": "compass", "similarities": [], "missing": "reference"}));
     assert!(!samples[0].to_string().contains("embedding\":"), "vectors are not kept");
     let card = |place: usize| samples[place]["metrics"][0]["card"].clone();
-    assert!(near(&card(1)["primary_score"], 0.5_f64.sqrt()) && card(1)["pass"] == true, "{}", card(1));
+    assert!(is_close(&card(1)["primary_score"], 0.5_f64.sqrt()) && card(1)["pass"] == true, "{}", card(1));
     assert_eq!(
         (&card(1)["detail"]["reference"], &card(2)["error_tags"]),
         (&json!(2), &json!(["missing_reference"]))
     );
-    assert!(near(&card(3)["primary_score"], -1.0) && card(3)["pass"] == false, "{}", card(3));
-    // Scored again and verified from what is recorded, and played back without a server.
+    assert!(is_close(&card(3)["primary_score"], -1.0) && card(3)["pass"] == false, "{}", card(3));
+    // The run is rescored and verified from its records, and replayed without the server.
     let asked = server.requests();
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
     assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/r/summary.json"));
@@ -120,7 +120,7 @@ fn similarities_are_recorded_scored_and_scored_again_without_a_model() {
 }
 
 #[test]
-fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
+fn empty_answer_is_scored_and_an_invalid_vector_fails() {
     for (answer, place, outcome, kind) in [
         ("", 0, "scored", Value::Null),
         ("nowhere", 0, "backend_error", json!("protocol")),
@@ -156,7 +156,7 @@ fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
                 "{message}"
             );
             assert_eq!(sample["model_output"]["answer"], answer, "what the model said is kept");
-            // Vectors that were paid for and cannot be compared are in no record.
+            // The usage of vectors that cannot be compared is in no record.
             let unrecorded = &workspace.json("r", "manifest.json")["unrecorded_usage"]["vectors"];
             let tokens = if answer == "nowhere" { json!(4) } else { Value::Null };
             assert_eq!(unrecorded["prompt_tokens"], tokens, "{answer}");
@@ -164,18 +164,18 @@ fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
     }
 }
 
-/// An answer is in the journal before its vectors are asked for, so that a run that goes on asks for them alone.
+/// An answer is in the journal before its vectors are requested, so a resumed run requests only the vectors.
 #[test]
-fn what_failed_is_asked_for_again_without_the_model() {
+fn failed_embedding_is_retried_without_the_model() {
     let (works, model_asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let (open, counted) = (Arc::clone(&works), Arc::clone(&model_asked));
     let server = Server::start(move |request| {
         counted.fetch_add(1, Ordering::SeqCst);
-        assert!(number_of(request) < 4);
+        assert!(question_number(request) < 4);
         completion("north")
     });
-    server.also_at("/v1/embeddings", move |request| match open.load(Ordering::SeqCst) {
-        true => vectors(request),
+    server.respond_at("/v1/embeddings", move |request| match open.load(Ordering::SeqCst) {
+        true => embeddings_reply(request),
         false => ResponseTemplate::new(500),
     });
     let workspace = Workspace::new();
@@ -191,7 +191,7 @@ fn what_failed_is_asked_for_again_without_the_model() {
 }
 
 #[test]
-fn steps_that_cannot_be_done_are_told_before_anything_is_asked() {
+fn invalid_embed_steps_are_refused_before_any_request() {
     let (server, workspace) = (server("north"), Workspace::new());
     workspace.write("rows.jsonl", rows());
     let whole = suite(&server, "", "");

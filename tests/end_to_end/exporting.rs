@@ -1,23 +1,20 @@
 //! `export`: what is written, and what is refused.
 
+use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, rows, suite};
 use serde_json::{Value, json};
 use std::process::Command;
 
 const FORMATS: [&str; 5] = ["lm-eval", "inspect", "every-eval-ever", "parquet", "csv"];
 
-/// What a model may write, and a page of HTML.
+/// An answer with control characters, quotes and HTML.
 const HOSTILE: &str = "\u{1b}[31m\"\\\n</script>\u{2028}\u{202e}🙂,answer 1";
 
-/// A run of twelve questions, of which one is no Sample.
+/// A run over twelve rows, one of them invalid.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(11) + "{\"id\": \"odd\"}\n");
-    let backend = format!(
-        "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{default: {}}}}}",
-        json!(HOSTILE)
-    );
+    let backend = constant_backend(&workspace, HOSTILE);
     let suite = suite(&backend, "[exact_match, contains, latency]")
         .replace("rows.jsonl}", "rows.jsonl, max_invalid: 0.5}");
     workspace.write("words.yaml", suite);
@@ -26,12 +23,12 @@ fn workspace() -> Workspace {
 }
 
 #[test]
-fn every_format_is_written_beside_the_run_and_nothing_is_replaced() {
+fn every_export_format_is_written_and_replaces_nothing() {
     let workspace = workspace();
     for format in FORMATS {
         let arguments = ["export", "nightly", "--format", format];
         let ended = workspace.run(&[&arguments[..], &["--json"]].concat()).expect_code(0);
-        let answer: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let answer = ended.stdout_json();
         assert_eq!((&answer["format"], &answer["samples"]), (&json!(format), &json!(12)));
         for file in answer["files"].as_array().expect("files") {
             let path = file.as_str().expect("a path");
@@ -54,13 +51,13 @@ fn every_format_is_written_beside_the_run_and_nothing_is_replaced() {
     let text = std::fs::read_to_string(samples.expect("samples")).expect("text");
     let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
     assert_eq!(first["resps"], json!([[HOSTILE]]));
-    // The run is as it was.
+    // The run is unchanged.
     workspace.run(&["verify", "nightly", "--files-only"]).expect_code(0);
-    read_with_their_own_readers(&workspace);
+    check_with_reference_readers(&workspace);
 }
 
-/// Where `GAGE_EXPORT_PYTHON` names a Python with the packages of the formats, they read what was written.
-fn read_with_their_own_readers(workspace: &Workspace) {
+/// Reads the exports with the Python packages of the formats, if `GAGE_EXPORT_PYTHON` names a Python that has them.
+fn check_with_reference_readers(workspace: &Workspace) {
     let Some(python) = std::env::var_os("GAGE_EXPORT_PYTHON") else {
         eprintln!(
             "skipped: GAGE_EXPORT_PYTHON names no Python with the readers; see tests/exports/README.md"
@@ -80,7 +77,7 @@ fn read_with_their_own_readers(workspace: &Workspace) {
 }
 
 #[test]
-fn what_cannot_be_exported_is_refused_with_the_way_out() {
+fn impossible_exports_are_refused_with_advice() {
     let workspace = workspace();
     let manifest = workspace.read("runs/nightly/manifest.json");
     let as_manifest = |run: &str, from: &str, to: &str| {
@@ -120,7 +117,7 @@ fn what_cannot_be_exported_is_refused_with_the_way_out() {
     }
     workspace.run(&["export", "stopped", "--format", "csv", "--partial"]).expect_code(0);
     if cfg!(target_os = "linux") {
-        // A device that takes nothing, whoever asks.
+        // Nobody can write below /proc, not even root.
         let ended = workspace
             .run(&["export", "nightly", "--format", "csv", "--out", "/proc/figures.csv"])
             .expect_code(2);

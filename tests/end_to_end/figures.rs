@@ -1,12 +1,12 @@
-//! How scores become figures: aggregations, slices, clusters, repeats, and components that aggregate.
+//! Figures made of scores: aggregations, slices, clusters, repeats, and custom aggregators.
 
+use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
 /// Forty questions in two subjects and ten passages; the model answers "1" to all of them.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let row = |number: usize| {
         let message = json!({"role": "user", "content": [{"type": "text", "text": format!("{number}?")}]});
         let label = if number.is_multiple_of(4) { "0" } else { "1" };
@@ -22,14 +22,12 @@ fn workspace() -> Workspace {
     workspace
 }
 
-const BACKEND: &str = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: '1'}}";
-
 fn figures(workspace: &Workspace, run: &str) -> Vec<Value> {
     workspace.json(run, "summary.json")["metrics"].as_array().cloned().unwrap_or_default()
 }
 
 #[test]
-fn figures_have_slices_clusters_and_aggregations_of_many_kinds() {
+fn figures_have_slices_clusters_and_aggregations() {
     let workspace = workspace();
     let metric = |id: &str, implementation: &str, aggregation: &str| {
         format!("{{metric_id: {id}, implementation: {implementation}, aggregation: {aggregation}}}")
@@ -43,14 +41,14 @@ fn figures_have_slices_clusters_and_aggregations_of_many_kinds() {
         metric("table", "exact_match", "confusion"),
         metric("bleus", "bleu", "corpus_bleu"),
     ];
-    let text = suite(BACKEND, &format!("[{}]", metrics.join(", ")))
+    let text = suite(&constant_backend(&workspace, "1"), &format!("[{}]", metrics.join(", ")))
         + "  slices: [metadata.subject]\n  cluster_by: metadata.passage\n";
     workspace.write("suite.yaml", text);
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let found = figures(&workspace, "r");
     let value = |place: usize| found[place]["value"].as_f64();
     assert_eq!((value(0), value(1), value(2), value(3)), (Some(0.75), Some(0.75), Some(40.0), Some(1.0)));
-    // Each passage has three of four right, so that the spread between passages says nothing.
+    // Each passage has three of four right, so there is no spread between passages.
     assert_eq!((&found[0]["clusters"], &found[0]["interval"]["method"]), (&json!(10), &json!("wilson")));
     let slices: Vec<(&str, f64, u64)> = found[0]["slices"]
         .as_array()
@@ -68,14 +66,15 @@ fn figures_have_slices_clusters_and_aggregations_of_many_kinds() {
     insta::assert_snapshot!("figures", ended.stdout.split("\n\n").next().unwrap_or_default());
 }
 
-/// A mistyped path is no error, for some datasets have a field only here and there; but it is told.
+/// A mistyped path gives a warning and no error, because a field may be in some rows only.
 #[test]
-fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
+fn unused_field_path_gives_a_warning_with_the_nearest_one() {
     let workspace = workspace();
     let paths = "  slices: [metadata.subjct, metadata.subject, colour]\n  cluster_by: passage\n";
     workspace.write(
         "suite.yaml",
-        suite(BACKEND, "[exact_match, 'contains(label_field=metadata.sujbect)']") + paths,
+        suite(&constant_backend(&workspace, "1"), "[exact_match, 'contains(label_field=metadata.sujbect)']")
+            + paths,
     );
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let unfound = json!([
@@ -96,7 +95,7 @@ fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
     }
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
     assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/r/summary.json"));
-    // What no judge said cannot be scored.
+    // A missing judge output cannot be scored.
     let ended = workspace.run(&["score", "runs/r", "--metric", "judge_score"]).expect_code(2);
     for expected in [
         "the metric `judge_score` reads `judge_output.score`, and the run has none",
@@ -106,12 +105,12 @@ fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
     }
 }
 
-/// Where the suite wants an error for each sample, that is enough.
+/// If the suite asks for an error per sample, there is no warning as well.
 #[test]
-fn a_missing_field_that_is_an_error_is_told_once() {
+fn missing_field_that_is_an_error_is_reported_once() {
     let workspace = workspace();
     let metrics = "['contains(label_field=metadata.sujbect, on_missing_field=error)', exact_match]";
-    workspace.write("suite.yaml", suite(BACKEND, metrics));
+    workspace.write("suite.yaml", suite(&constant_backend(&workspace, "1"), metrics));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--quiet"]).expect_code(4);
     assert_eq!(ended.stderr.matches("metadata.sujbect").count(), 1, "{}", ended.stderr);
     assert_eq!(workspace.json("r", "summary.json")["tasks"][0]["unfound"], json!(null));
@@ -123,7 +122,10 @@ fn repeats_are_averaged_within_a_sample_first() {
     let workspace = workspace();
     let metrics =
         "[exact_match, {metric_id: passes, implementation: exact_match, aggregation: 'pass_at_k(k=2)'}]";
-    workspace.write("suite.yaml", suite(BACKEND, metrics) + "  repeat: 3\n  max_samples: 8\n");
+    workspace.write(
+        "suite.yaml",
+        suite(&constant_backend(&workspace, "1"), metrics) + "  repeat: 3\n  max_samples: 8\n",
+    );
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let found = figures(&workspace, "r");
     assert_eq!((&found[0]["n"], &found[0]["total"], &found[0]["repeats"]), (&json!(8), &json!(8), &json!(3)));
@@ -133,7 +135,7 @@ fn repeats_are_averaged_within_a_sample_first() {
 }
 
 #[test]
-fn what_is_no_aggregation_is_said_before_the_run() {
+fn unknown_aggregations_are_refused_before_the_run() {
     let workspace = workspace();
     for (aggregation, expected) in [
         ("meen", "did you mean `mean`?"),
@@ -142,7 +144,7 @@ fn what_is_no_aggregation_is_said_before_the_run() {
         ("ece(bin=3)", "did you mean `bins`?"),
     ] {
         let metrics = format!("[{{metric_id: a, implementation: exact_match, aggregation: {aggregation}}}]");
-        workspace.write("suite.yaml", suite(BACKEND, &metrics));
+        workspace.write("suite.yaml", suite(&constant_backend(&workspace, "1"), &metrics));
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         assert!(ended.stderr.contains(expected), "{aggregation}\n{}", ended.stderr);
     }

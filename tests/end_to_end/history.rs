@@ -1,18 +1,17 @@
-//! The history of a folder of runs: baselines, trends, flips, and an index that is worth nothing.
+//! The history of a folder of runs: baselines, trends, flips, and an index that can be rebuilt.
 
+use crate::scripted_backend::constant_backend;
+use crate::server::Server;
 use crate::support::{Workspace, rows, suite};
-use crate::words_suite::{served, write_suite};
+use crate::words_suite::write_suite;
 use serde_json::{Value, json};
 
 /// Thirty questions, and a suite whose model gives one answer to all of them.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(30));
     for (name, answer) in [("words", "answer"), ("other", "nothing")] {
-        let backend = format!(
-            "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{default: '{answer}'}}}}"
-        );
+        let backend = constant_backend(&workspace, answer);
         workspace.write(&format!("{name}.yaml"), suite(&backend, "[contains]"));
     }
     workspace
@@ -22,8 +21,8 @@ fn run(workspace: &Workspace, suite: &str, run_id: &str) {
     workspace.run(&["run", suite, "--run-id", run_id, "--quiet"]).expect_code(0);
 }
 
-fn json_of(workspace: &Workspace, arguments: &[&str]) -> Value {
-    serde_json::from_str(&workspace.run(arguments).expect_code(0).stdout).expect("JSON")
+fn run_json(workspace: &Workspace, arguments: &[&str]) -> Value {
+    workspace.run(arguments).expect_code(0).stdout_json()
 }
 
 #[test]
@@ -54,11 +53,11 @@ fn a_run_is_compared_with_the_baseline_of_its_suite() {
         let ended = workspace.run(arguments).expect_code(2);
         assert!(ended.stderr.contains(part), "{arguments:?}\n{}", ended.stderr);
     }
-    // What the others are compared with is not swept away.
+    // `gc` keeps the baseline.
     workspace.run(&["runs", "gc", "--keep", "1", "--yes"]).expect_code(0);
     assert!(workspace.path("runs/first").exists() && !workspace.path("runs/second").exists());
     run(&workspace, "words.yaml", "second");
-    // The index is lost, the choice is not.
+    // A lost index loses no baseline.
     std::fs::write(workspace.path("runs/.gage-index.sqlite"), "no index at all").expect("written");
     let ended = workspace.run(&["compare", "second"]).expect_code(0);
     assert!(
@@ -78,15 +77,15 @@ fn a_run_is_compared_with_the_baseline_of_its_suite() {
     );
     let ended = workspace.run(&["runs", "baseline", "--remove", "words"]).expect_code(0);
     assert_eq!(ended.stdout, "the suite words has no baseline any more\n");
-    assert_eq!(json_of(&workspace, &["runs", "baseline", "--json"]), json!({"baselines": []}));
+    assert_eq!(run_json(&workspace, &["runs", "baseline", "--json"]), json!({"baselines": []}));
 }
 
 #[test]
-fn a_total_that_nobody_knows_is_not_claimed() {
+fn unknown_total_is_shown_as_unknown() {
     let workspace = workspace();
     run(&workspace, "words.yaml", "whole");
     run(&workspace, "words.yaml", "stopped");
-    // As of a run whose budget was used up before all of a long file was read.
+    // As in a run whose budget was exhausted before a long file was read to its end.
     let mut summary = workspace.json("stopped", "summary.json");
     summary["samples"]["total_is_least"] = json!(true);
     summary["metrics"][0]["total_is_least"] = json!(true);
@@ -95,7 +94,7 @@ fn a_total_that_nobody_knows_is_not_claimed() {
     let line = |run_id: &str| listed.stdout.lines().find(|line| line.trim_start().starts_with(run_id));
     assert!(line("stopped").is_some_and(|line| line.contains("  30 of ?  ")), "{}", listed.stdout);
     assert!(line("whole").is_some_and(|line| line.contains("  30  ")), "{}", listed.stdout);
-    let listed = json_of(&workspace, &["runs", "list", "--json"]);
+    let listed = run_json(&workspace, &["runs", "list", "--json"]);
     let runs = listed["runs"].as_array().expect("runs");
     let known: Vec<&Value> = runs.iter().map(|run| &run["total_is_least"]).collect();
     assert_eq!(known.iter().filter(|one| ***one == json!(true)).count(), 1, "{listed}");
@@ -105,24 +104,24 @@ fn a_total_that_nobody_knows_is_not_claimed() {
 }
 
 #[test]
-fn figures_are_shown_over_time_with_how_often_scores_flip() {
+fn trend_shows_figures_over_time_with_flip_rates() {
     let workspace = workspace();
     run(&workspace, "words.yaml", "first");
     run(&workspace, "words.yaml", "second");
     workspace.write("rows.jsonl", rows(20));
     run(&workspace, "words.yaml", "shorter");
-    // The times are those of this machine.
+    // The times would differ between test runs.
     for (minute, run_id) in ["first", "second", "shorter"].iter().enumerate() {
         let mut manifest: Value = workspace.json(run_id, "manifest.json");
         manifest["created_at"] = format!("2026-01-31T09:0{minute}:00Z").into();
-        workspace.write(&format!("runs/{run_id}/manifest.json"), crate::verifying::sealed(manifest));
+        workspace.write(&format!("runs/{run_id}/manifest.json"), crate::verifying::with_digest(manifest));
     }
     workspace.run(&["runs", "baseline", "first"]).expect_code(0);
     let ended = workspace.run(&["runs", "trend", "words"]).expect_code(0);
     insta::assert_snapshot!("trend", ended.transcript());
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
     let trend =
-        json_of(&workspace, &["runs", "trend", "words", "--metric", "contains", "--last", "2", "--json"]);
+        run_json(&workspace, &["runs", "trend", "words", "--metric", "contains", "--last", "2", "--json"]);
     let points = trend["trends"][0]["points"].as_array().expect("points");
     let runs: Vec<(&Value, &Value)> =
         points.iter().map(|point| (&point["run_id"], &point["is_redefined"])).collect();
@@ -143,7 +142,7 @@ fn figures_are_shown_over_time_with_how_often_scores_flip() {
 }
 
 #[test]
-fn an_index_that_cannot_be_written_is_no_reason_to_fail_and_none_is_made_without_runs() {
+fn unwritable_index_is_no_error_and_no_runs_need_no_index() {
     let workspace = workspace();
     std::fs::create_dir(workspace.path("empty")).expect("a folder");
     let listed = workspace.run(&["runs", "list", "--output-dir", "empty"]).expect_code(0);
@@ -151,7 +150,7 @@ fn an_index_that_cannot_be_written_is_no_reason_to_fail_and_none_is_made_without
     assert_eq!(std::fs::read_dir(workspace.path("empty")).expect("a folder").count(), 0);
     run(&workspace, "words.yaml", "first");
     std::fs::create_dir(workspace.path("runs/.gage-index.sqlite")).expect("a folder in the way");
-    let listed = json_of(&workspace, &["runs", "list", "--json"]);
+    let listed = run_json(&workspace, &["runs", "list", "--json"]);
     assert_eq!(
         (&listed["runs"][0]["suite"], &listed["runs"][0]["model"], &listed["runs"][0]["is_baseline"]),
         (&json!("words"), &json!("scripted-backend"), &json!(false))
@@ -160,15 +159,15 @@ fn an_index_that_cannot_be_written_is_no_reason_to_fail_and_none_is_made_without
 }
 
 #[test]
-fn runs_are_listed_shown_and_deleted_only_when_asked() {
-    let server = served();
+fn runs_are_listed_and_deleted_only_with_confirmation() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     for run in ["a", "b", "c"] {
         workspace.run(&["run", "config/custom/words.yaml", "--run-id", run]).expect_code(0);
     }
     workspace.run(&["score", "runs/a", "--run-id", "of-a"]).expect_code(0);
-    // One that was killed, and one that no program can read.
+    // A killed run, and one that cannot be read.
     let killed = workspace
         .read("runs/b/manifest.json")
         .replace("\"complete\"", "\"running\"")

@@ -1,29 +1,29 @@
-//! HTTP backends of the built program: storms, recordings, and keys that nobody gets to see.
+//! HTTP backends of the built program: random faults, recordings, and keys that stay hidden.
 
-use crate::support::{CommandOutput, Workspace, rows, suite};
-use gage_load_server::{Answer, LoadServer, Reply, Storm, StormShares, completion, messages_question};
+use crate::files::texts_below;
+use crate::support::{Workspace, rows, suite};
+use gage_load_server::{Answer, FaultInjector, FaultShares, LoadServer, Reply, completion, last_message};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Mutex;
 
 const KEY: &str = "sk-0123456789abcdef";
 
 /// `answer 7` to `question 7`.
-fn right_answer(request: &gage_load_server::Request) -> Reply {
-    completion(&messages_question(request).replace("question", "answer"))
+fn correct_answer(request: &gage_load_server::Request) -> Reply {
+    completion(&last_message(request).replace("question", "answer"))
 }
 
-fn backend(server: &LoadServer, further: &str) -> String {
-    format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{further}}}", server.url())
+fn backend(server: &LoadServer, extra: &str) -> String {
+    format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{extra}}}", server.url())
 }
 
 #[test]
-fn in_a_storm_no_sample_is_lost_and_none_comes_twice() {
+fn no_sample_is_lost_or_repeated_under_random_faults() {
     const SAMPLES: usize = 400;
-    let storm = Storm::new(StormShares::DEFAULT_SHARES, 7, 20);
+    let faults = FaultInjector::new(FaultShares::DEFAULT, 7, 20);
     let server = LoadServer::start(move |request| {
-        storm.fault(request).unwrap_or_else(|| right_answer(request).into())
+        faults.fault(request).unwrap_or_else(|| correct_answer(request).into())
     });
     let server = server.expect("a server");
     let workspace = Workspace::new();
@@ -45,9 +45,9 @@ fn in_a_storm_no_sample_is_lost_and_none_comes_twice() {
     assert!(server.requests() > 500, "{} requests", server.requests());
 }
 
-/// The options of a sample are asked about at once, and share its place among those in flight.
+/// The options of a sample are requested at once and share its sample slot.
 #[test]
-fn options_that_are_all_refused_at_first_wait_in_one_place() {
+fn options_of_a_sample_share_its_slot_while_they_wait() {
     let row = |number: usize| json!({"question": format!("q{number}?"), "choices": ["a", "bb", "ccc"], "answer": 0});
     for concurrency in ["1", "4"] {
         let seen = Mutex::new(HashSet::new());
@@ -82,30 +82,14 @@ fn options_that_are_all_refused_at_first_wait_in_one_place() {
     }
 }
 
-/// Every file below a folder, unpacked where it is packed.
-fn texts_below(folder: &Path) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(texts_below(&path));
-        } else {
-            let bytes = std::fs::read(&path).expect("a file");
-            let bytes = zstd::decode_all(bytes.as_slice()).unwrap_or(bytes);
-            found.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
-        }
-    }
-    found
-}
-
 #[test]
-fn a_recorded_run_is_played_back_and_its_key_is_nowhere() {
+fn recorded_run_is_replayed_and_never_holds_its_key() {
     let server = LoadServer::start(|request| {
         let key = request.header("authorization").unwrap_or_default().to_owned();
-        match messages_question(request).as_str() {
+        match last_message(request).as_str() {
             "question 1" => Reply::json(400, &json!({"error": {"message": format!("no, {key}")}})).into(),
             "question 2" => completion(&key).into(),
-            _ => Answer::from(right_answer(request)),
+            _ => Answer::from(correct_answer(request)),
         }
     });
     let server = server.expect("a server");
@@ -119,10 +103,8 @@ fn a_recorded_run_is_played_back_and_its_key_is_nowhere() {
     };
     workspace.write("suite.yaml", text(&server.url()));
     let run = |arguments: &[&str], key: Option<&str>| {
-        let mut program = workspace.program();
-        program.args(["run", "suite.yaml", "--log", "debug", "--run-id"]).args(arguments);
-        program.envs(key.map(|key| ("MY_KEY", key)));
-        CommandOutput::of(program.output().expect("the program runs"))
+        let arguments = [&["run", "suite.yaml", "--log", "debug", "--run-id"], arguments].concat();
+        workspace.run_with_env(key.map(|key| ("MY_KEY", key)), &arguments)
     };
     let recorded = run(&["recorded", "--record", "tape.zst"], Some(KEY)).expect_code(0);
     drop(server);
@@ -142,7 +124,7 @@ fn a_recorded_run_is_played_back_and_its_key_is_nowhere() {
     for ended in [recorded, played] {
         assert!(!ended.transcript().contains(KEY), "{}", ended.transcript());
     }
-    // A row that was not there when it was recorded has no answer.
+    // A row that was added after the recording has no answer.
     workspace.write("rows.jsonl", rows(6));
     run(&["more", "--replay", "tape.zst"], None).expect_code(0);
     assert_eq!(workspace.samples("more")[5]["error"]["kind"], "not_recorded");
@@ -151,7 +133,7 @@ fn a_recorded_run_is_played_back_and_its_key_is_nowhere() {
 }
 
 #[test]
-fn what_is_wrong_with_a_backend_is_said_with_its_line() {
+fn error_in_a_backend_is_shown_with_its_line() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("key.txt", "two\nlines\n");
@@ -178,7 +160,7 @@ fn what_is_wrong_with_a_backend_is_said_with_its_line() {
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(code);
         insta::assert_snapshot!(format!("http_{name}"), ended.stderr);
     }
-    // The role that names it is not to blame, and the error is the only one.
+    // There is one error, and none about the role that names the backend.
     for (kind, config) in [
         ("openai_http", "base_url: 'http://127.0.0.1:0/v1', model: m"),
         ("openai_http", "base_url: 'ftp://127.0.0.1/v1', model: m"),

@@ -1,64 +1,68 @@
-//! A run that is killed, interrupted, resumed, or shared by two processes.
+//! Runs that are killed, interrupted, resumed, or used by two processes.
 
-use crate::server::{Server, completion, completion_that_ended, number_of};
-use crate::support::{CommandOutput, Workspace, rows, suite};
+use crate::server::{Server, completion, completion_with_reason, question_number};
+use crate::support::{CommandOutput, RESULT_FILES, Workspace, rows, send_signal, suite};
 use serde_json::json;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-/// A server that answers the first samples, and then says on a channel that it was asked for
-/// one more, whose answer it keeps back until it is told to answer everything.
-struct Holding {
+/// A server that answers the first samples and blocks the requests of all others until it is released.
+struct BlockingServer {
     server: Server,
-    asked: mpsc::Receiver<()>,
-    answers_all: Arc<AtomicBool>,
+    /// Receives a message for each request that is blocked.
+    blocked: mpsc::Receiver<()>,
+    is_released: Arc<AtomicBool>,
 }
 
-fn holding(answered: usize) -> Holding {
-    let (sender, asked) = mpsc::channel();
-    let sender = Mutex::new(sender);
-    let answers_all = Arc::new(AtomicBool::new(false));
-    let all = Arc::clone(&answers_all);
-    let server = Server::start(move |request| {
-        let number = number_of(request);
-        let reply = completion(&format!("answer {}", number % 7));
-        if number < answered || all.load(Ordering::SeqCst) {
-            return reply;
-        }
-        let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(());
-        reply.set_delay(Duration::from_secs(3_600))
-    });
-    Holding { server, asked, answers_all }
-}
+impl BlockingServer {
+    fn start(answered: usize) -> BlockingServer {
+        let (sender, blocked) = mpsc::channel();
+        let sender = Mutex::new(sender);
+        let is_released = Arc::new(AtomicBool::new(false));
+        let released = Arc::clone(&is_released);
+        let server = Server::start(move |request| {
+            let number = question_number(request);
+            let reply = completion(&format!("answer {}", number % 7));
+            if number < answered || released.load(Ordering::SeqCst) {
+                return reply;
+            }
+            let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(());
+            reply.set_delay(Duration::from_secs(3_600))
+        });
+        BlockingServer { server, blocked, is_released }
+    }
 
-fn start(workspace: &Workspace, arguments: &[&str]) -> Child {
-    let mut command = workspace.program();
-    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("the program starts")
+    fn wait_until_blocked(&self) {
+        self.blocked.recv_timeout(Duration::from_secs(60)).expect("a request is blocked");
+    }
+
+    fn release(&self) {
+        self.is_released.store(true, Ordering::SeqCst);
+    }
 }
 
 const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
 
 #[test]
 fn a_killed_run_is_resumed_to_the_same_bytes() {
-    let holding = holding(150);
+    let blocking = BlockingServer::start(150);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(200));
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match, contains]"));
-    let mut child = start(&workspace, &ARGUMENTS);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match, contains]"));
+    let mut child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
     let journal = workspace.path("runs/r/journal/000001.jsonl");
     let answers = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(r#""awaits_scores":true"#).count();
-    // Killed sooner, it might have recorded four whole batches and no answer that waits for its neighbours.
+    // Before that, the journal might hold four whole batches and no answer that waits for its batch.
     while answers(&std::fs::read(&journal).unwrap_or_default()) <= 4 * 32 {
         assert!(child.try_wait().expect("a child").is_none(), "the run ended too early");
         std::thread::yield_now();
     }
     child.kill().expect("killed");
     child.wait().expect("gone");
-    // As a machine that lost its power would leave it: half a record at the end.
+    // Half a record at the end, as after a power failure.
     let mut bytes = std::fs::read(&journal).expect("a journal");
     let recorded = answers(&bytes);
     assert!(recorded > 0 && recorded < 200, "{recorded} answers");
@@ -66,19 +70,13 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     std::fs::write(&journal, bytes).expect("written");
 
     workspace.run(&ARGUMENTS).expect_code(2);
-    holding.answers_all.store(true, Ordering::SeqCst);
+    blocking.release();
     let resumed = workspace.run(&[&ARGUMENTS[..], &["--resume", "--json"]].concat()).expect_code(0);
-    let report: serde_json::Value = serde_json::from_str(&resumed.stdout).expect("JSON");
+    let report = resumed.stdout_json();
     assert_eq!(report["summary"]["samples"]["total"], 200);
     workspace.run(&["run", "suite.yaml", "--run-id", "whole", "--concurrency", "64"]).expect_code(0);
-    for file in ["samples.jsonl", "summary.json"] {
-        assert_eq!(
-            workspace.read(&format!("runs/r/{file}")),
-            workspace.read(&format!("runs/whole/{file}")),
-            "{file}"
-        );
-    }
-    // What is counted is of the process that went on.
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
+    // The counts are those of the process that resumed.
     let timings = workspace.json("r", "timings.json");
     let count = |key: &str| timings[key].as_u64().expect("a count");
     assert_eq!((count("samples"), count("retries")), (count("requests"), 0));
@@ -90,41 +88,36 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
     let payload = &finished["payload"];
     assert_eq!(payload["outcomes"]["scored"], count("finished"));
     assert_eq!(payload["answered_before"], count("finished") - count("samples"));
-    let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
-    assert_eq!(fuel("r"), fuel("whole"));
-    assert!(fuel("r").as_u64().is_some_and(|fuel| fuel > 0));
+    assert_eq!(workspace.scoring_fuel("r", 0), workspace.scoring_fuel("whole", 0));
+    assert!(workspace.scoring_fuel("r", 0).as_u64().is_some_and(|fuel| fuel > 0));
 }
 
 #[test]
-fn tasks_that_were_killed_together_are_resumed_one_by_one_to_the_same_bytes() {
-    let holding = holding(60);
+fn parallel_tasks_resumed_in_order_give_the_same_bytes() {
+    let blocking = BlockingServer::start(60);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(80));
     let tasks = "tasks: [{task_id: a, dataset_id: rows}, {task_id: b, dataset_id: rows, shuffle: true}]\n";
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]") + tasks);
-    let mut child = start(&workspace, &[&ARGUMENTS[..], &["--task-parallelism", "2"]].concat());
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]") + tasks);
+    let mut child = workspace.start(&[&ARGUMENTS[..], &["--task-parallelism", "2"]].concat());
+    blocking.wait_until_blocked();
     child.kill().expect("killed");
     child.wait().expect("gone");
-    holding.answers_all.store(true, Ordering::SeqCst);
+    blocking.release();
     workspace.run(&[&ARGUMENTS[..], &["--resume", "--task-parallelism", "1"]].concat()).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read("r"), read("whole"), "{file}");
-    }
-    let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][1]["scoring_fuel"].clone();
-    assert_eq!(fuel("r"), fuel("whole"));
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
+    assert_eq!(workspace.scoring_fuel("r", 1), workspace.scoring_fuel("whole", 1));
 }
 
 #[test]
 fn a_second_process_is_refused_while_the_first_runs() {
-    let holding = holding(5);
+    let blocking = BlockingServer::start(5);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(20));
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]"));
-    let mut child = start(&workspace, &ARGUMENTS);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]"));
+    let mut child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
     let second = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(2);
     assert!(second.stderr.contains("another process"), "{}", second.stderr);
     let third = workspace.run(&ARGUMENTS).expect_code(2);
@@ -136,21 +129,19 @@ fn a_second_process_is_refused_while_the_first_runs() {
 #[cfg(unix)]
 #[test]
 #[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
-fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
-    let holding = holding(10);
+fn interrupted_run_finishes_requests_and_can_be_resumed() {
+    let blocking = BlockingServer::start(10);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
-    // What is in flight fails soon after, and is tried again by the run that goes on.
-    let backend = holding.server.backend(", timeout: 2, max_retries: 0");
+    // The requests in flight time out soon, and are repeated by the resumed run.
+    let backend = blocking.server.backend(", timeout: 2, max_retries: 0");
     workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
-    let child = start(&workspace, &ARGUMENTS);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
-    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
+    let ended = CommandOutput::interrupt(child).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     assert_eq!(workspace.json("r", "manifest.json")["status"], "interrupted");
-    // Its coverage is that of all forty, wherever it is said.
+    // The coverage counts all forty samples everywhere.
     let done = workspace.samples("r").len();
     let scored = workspace.samples("r").iter().filter(|sample| sample["outcome"] == "scored").count();
     let expect_part = |run: &str| {
@@ -172,12 +163,12 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     assert!(ended.stdout.contains(&format!("{scored}/40")), "{}", ended.stdout);
     let listed = workspace.run(&["runs", "list"]).expect_code(0);
     assert!(listed.stdout.contains(&format!("{done} of 40")), "{}", listed.stdout);
-    // What is there can be scored, and is not called complete.
+    // The interrupted run can be rescored; the result is not complete either.
     let again = workspace.run(&["score", "runs/r", "--run-id", "scored"]).expect_code(4);
     assert!(again.stderr.contains("the run r is interrupted"), "{}", again.stderr);
     expect_part("scored");
     workspace.run(&["verify", "scored"]).expect_code(0);
-    // What it came to is verified, and what was edited of it is told.
+    // The interrupted run can be verified, and edited files are found.
     let verified = workspace.run(&["verify", "r"]).expect_code(0);
     for part in ["scored again: 1 figure and every sample came out the same", "r: verified, and not complete"]
     {
@@ -191,7 +182,7 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
         let before = workspace.read(&path);
         let edited = before.replacen(from, to, 1);
         assert_ne!(before, edited, "{file}");
-        // Files are put in their place by renaming.
+        // The file is replaced, as a program would.
         workspace.write("edited", edited);
         std::fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
@@ -203,10 +194,10 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
                 &["report", "r", "--output", "r.html"],
                 &["export", "r", "--format", "csv", "--partial", "--force"],
             ] {
-                let told = workspace.run(arguments).expect_code(0).stderr;
+                let warnings = workspace.run(arguments).expect_code(0).stderr;
                 assert!(
-                    told.contains("figures") && told.contains("cannot be trusted"),
-                    "{arguments:?}: {told}"
+                    warnings.contains("figures") && warnings.contains("cannot be trusted"),
+                    "{arguments:?}: {warnings}"
                 );
             }
         }
@@ -215,15 +206,15 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     }
     workspace.run(&["verify", "r", "--quiet"]).expect_code(0);
     std::fs::remove_dir_all(workspace.path("runs/r/exports")).expect("not wanted any more");
-    holding.answers_all.store(true, Ordering::SeqCst);
-    // The newest run of the suite that has not come to its end, and there is one; then there is none.
+    blocking.release();
+    // Without an id, the newest unfinished run of the suite is resumed. After that there is none.
     let newest = ["run", "suite.yaml", "-j", "4", "--resume"];
     let resumed = workspace.run(&newest).expect_code(0);
     assert!(resumed.stderr.contains("going on with runs/r"), "{}", resumed.stderr);
     assert_eq!(workspace.samples("r").len(), 40);
     let none = workspace.run(&newest).expect_code(2);
     assert!(none.stderr.contains("holds no run of this suite that could go on"), "{}", none.stderr);
-    // What had been recorded is not asked anew where it is gone.
+    // Lost records are not requested again.
     let journal = workspace.path("runs/r/journal/000001.jsonl");
     std::fs::rename(&journal, workspace.path("aside")).expect("moved");
     let gone = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat());
@@ -232,87 +223,86 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     assert!(!journal.exists());
 }
 
-/// Rows that have to be read to be counted are counted when the run is stopped.
+/// Filtered rows must be read to be counted, which happens when the run is interrupted.
 #[cfg(unix)]
 #[test]
-fn the_coverage_of_a_run_over_filtered_rows_is_of_those_that_the_filter_keeps() {
-    let holding = holding(6);
+fn coverage_of_an_interrupted_run_counts_filtered_rows_only() {
+    let blocking = BlockingServer::start(6);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
-    let backend = holding.server.backend(", timeout: 2, max_retries: 0");
+    let backend = blocking.server.backend(", timeout: 2, max_retries: 0");
     let text = suite(&backend, "[exact_match]").replace(
         "path: rows.jsonl}",
         "path: rows.jsonl, filter: {id: [q0, q1, q2, q3, q4, q5, q6, q7, q8, q30, q31, q32]}}",
     );
     workspace.write("suite.yaml", text);
-    let child = start(&workspace, &ARGUMENTS);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
-    CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let child = workspace.start(&ARGUMENTS);
+    blocking.wait_until_blocked();
+    CommandOutput::interrupt(child).expect_code(130);
     let samples = workspace.json("r", "summary.json")["samples"].clone();
     assert_eq!(samples["total"], 12, "{samples}");
-    // Four are sent at once, not always in their order, so that some before the one that was asked for may be left.
+    // Four requests are sent at once, in any order, so some rows before a blocked one may be missing.
     assert!(samples["not_reached"].as_u64().is_some_and(|left| (1..=8).contains(&left)), "{samples}");
 }
 
-/// The end of a terminal is as good as Ctrl-C, unless the run was begun to outlive it.
+/// A hangup acts like Ctrl-C, unless the run was started with `nohup`.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_hangup_ends_a_run_in_order_where_it_is_not_ignored() {
-    // Whoever runs the tests may ignore it, too.
+fn hangup_ends_a_run_cleanly_unless_it_is_ignored() {
+    // The tests themselves may run with the signal ignored.
     for (before, code) in [("exec env --default-signal=HUP", 130), ("trap '' HUP; exec", 0)] {
-        let holding = holding(10);
+        let blocking = BlockingServer::start(10);
         let workspace = Workspace::new();
         workspace.write("rows.jsonl", rows(40));
-        // What is in flight fails soon after, and waits to be sent again; a run that ends gives that up.
-        let backend = holding.server.backend(", timeout: 2, max_retries: 3");
+        // The requests in flight time out soon and wait for a retry, which an interrupted run drops.
+        let backend = blocking.server.backend(", timeout: 2, max_retries: 3");
         workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
         let mut command = workspace.program_in_shell(&format!("{before} \"$0\" \"$@\""));
         command.arg(workspace.program().get_program()).args(ARGUMENTS);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
-        let kill = std::process::Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
-        assert!(kill.expect("kill runs").success());
-        holding.answers_all.store(code == 0, Ordering::SeqCst);
-        CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(code);
+        blocking.wait_until_blocked();
+        send_signal(&child, "HUP");
+        if code == 0 {
+            blocking.release();
+        }
+        CommandOutput::wait_for(child).expect_code(code);
         let status = if code == 0 { "complete" } else { "interrupted" };
         assert_eq!(workspace.json("r", "manifest.json")["status"], status);
     }
 }
 
 #[test]
-fn a_run_that_was_killed_while_it_recorded_goes_on_to_a_whole_tape() {
-    let holding = holding(40);
+fn killed_run_that_records_resumes_to_a_whole_recording() {
+    let blocking = BlockingServer::start(40);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(60));
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]"));
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]"));
     let recording = [&ARGUMENTS[..], &["--record", "tape.zst"]].concat();
-    let mut child = start(&workspace, &recording);
-    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    let mut child = workspace.start(&recording);
+    blocking.wait_until_blocked();
     child.kill().expect("killed");
     child.wait().expect("gone");
     // Half an exchange at the end.
     let mut bytes = std::fs::read(workspace.path("tape.zst")).expect("a tape");
     bytes.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 4]);
     std::fs::write(workspace.path("tape.zst"), bytes).expect("written");
-    holding.answers_all.store(true, Ordering::SeqCst);
+    blocking.release();
     let resumed = workspace.run(&[&recording[..], &["--resume"]].concat()).expect_code(0);
     assert!(resumed.stderr.contains("the tape was torn at its end"), "{}", resumed.stderr);
-    let before = holding.server.requests();
+    let before = blocking.server.requests();
     let played = ["run", "suite.yaml", "--run-id", "played", "--replay", "tape.zst"];
     workspace.run(&played).expect_code(0);
-    assert_eq!(holding.server.requests(), before);
+    assert_eq!(blocking.server.requests(), before);
     let read = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
     assert_eq!(read("r"), read("played"));
 }
 
 #[test]
-fn a_run_is_not_resumed_with_something_else() {
-    let holding = holding(1_000);
+fn resume_refuses_another_suite_or_dataset() {
+    let blocking = BlockingServer::start(1_000);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(5));
-    let text = suite(&holding.server.backend(""), "[exact_match]");
+    let text = suite(&blocking.server.backend(""), "[exact_match]");
     workspace.write("suite.yaml", &text);
     workspace.run(&ARGUMENTS).expect_code(0);
     workspace.write("suite.yaml", text.replace("[exact_match]", "[{exact_match: {case_sensitive: true}}]"));
@@ -327,11 +317,11 @@ fn a_run_is_not_resumed_with_something_else() {
 }
 
 #[test]
-fn a_run_is_not_resumed_with_fewer_samples_than_it_has() {
-    let holding = holding(1_000);
+fn resume_refuses_fewer_samples_than_are_recorded() {
+    let blocking = BlockingServer::start(1_000);
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(30));
-    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]") + "  repeat: 2\n");
+    workspace.write("suite.yaml", suite(&blocking.server.backend(""), "[exact_match]") + "  repeat: 2\n");
     let most = |count: &'static str| [&ARGUMENTS[..], &["--max-samples", count]].concat();
     workspace.run(&most("12")).expect_code(0);
     let files = || {
@@ -354,15 +344,15 @@ fn a_run_is_not_resumed_with_fewer_samples_than_it_has() {
 }
 
 #[test]
-fn only_what_failed_in_the_named_way_is_tried_again() {
+fn retry_repeats_only_the_named_outcomes() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let is_whole = Arc::new(AtomicBool::new(false));
     let (seen, whole) = (Arc::clone(&asked), Arc::clone(&is_whole));
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(number);
         let is_cut_off = number % 10 == 3 && !whole.load(Ordering::SeqCst);
-        completion_that_ended(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
+        completion_with_reason(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
     });
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(40));
@@ -380,10 +370,7 @@ fn only_what_failed_in_the_named_way_is_tried_again() {
     assert_eq!(resume("refused,plugin_timeout", 4), [] as [usize; 0]);
     assert_eq!(resume("truncated", 0), [3, 13, 23, 33]);
     assert_eq!(resume("truncated", 0), [] as [usize; 0]);
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read("r"), read("whole"), "{file}");
-    }
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     let unknown =
         workspace.run(&[&ARGUMENTS[..], &["--resume", "--retry", "scored"]].concat()).expect_code(2);
     assert!(unknown.stderr.contains("known are: "), "{}", unknown.stderr);

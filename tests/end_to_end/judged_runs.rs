@@ -1,11 +1,10 @@
-//! Runs with judges that lose replies, fail, or are still thinking when the process ends.
+//! Runs with judges whose replies are unreadable, fail, or are missing when the process ends.
 
-use crate::judging::{asked, question_of};
-use crate::killing::{begun_like, header_of, random, record_of};
-use crate::server::{Server, completion, number_of};
-use crate::support::{Workspace, judged_suite, rows};
-use serde_json::{Value, json};
-use std::process::{Child, Stdio};
+use crate::judging::{judged_question, prompt_of};
+use crate::killed_runs::{journal_header, journal_record, pseudo_random, write_running_manifest};
+use crate::server::{Server, completion, question_number};
+use crate::support::{RESULT_FILES, Workspace, judged_suite, rows};
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,13 +12,21 @@ use wiremock::ResponseTemplate;
 
 const ROWS: usize = 40;
 
-/// A suite whose model and whose judges are servers, with a prompt of its own for either.
-pub(crate) fn suite(model: &Server, judge: &Server, step: &str, further: &str) -> String {
+/// A suite whose model and whose judge are servers.
+pub(crate) fn suite(model: &Server, judge: &Server, step: &str, extra: &str) -> String {
     let (model, judge) = (model.backend(""), judge.backend(", max_retries: 0"));
     let steps = format!("[{{step: inference}}, {step}, {{step: auto_eval}}]");
     let prompt = "prompts:\n  - {prompt_id: ask, template: '{{ sample.messages[0].content[0].text }}'}\n";
-    let further = format!("{further}{prompt}");
-    judged_suite(&model, &judge, ", prompt_id: ask", "[exact_match, judge_score]", &steps, &further)
+    let extra = format!("{extra}{prompt}");
+    judged_suite(&model, &judge, ", prompt_id: ask", "[exact_match, judge_score]", &steps, &extra)
+}
+
+/// A [`suite`] whose judge has a prompt of the suite.
+fn suite_with_grade_prompt(model: &Server, judge: &Server, step: &str) -> String {
+    let prompt = "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n";
+    suite(model, judge, step, "")
+        .replace("prompts:\n", prompt)
+        .replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,")
 }
 
 const ONE_JUDGE: &str = "{step: judge, attempts: 1}";
@@ -31,46 +38,37 @@ pub(crate) fn workspace(count: usize) -> Workspace {
 }
 
 pub(crate) fn model() -> Server {
-    Server::start(|request| completion(&format!("answer {}", number_of(request) % 7)))
+    Server::start(|request| completion(&format!("answer {}", question_number(request) % 7)))
 }
 
-fn graded(request: &wiremock::Request) -> ResponseTemplate {
-    let score = if question_of(&asked(request)).is_multiple_of(2) { 1.0 } else { 0.5 };
+fn graded_reply(request: &wiremock::Request) -> ResponseTemplate {
+    let score = if judged_question(&prompt_of(request)).is_multiple_of(2) { 1.0 } else { 0.5 };
     completion(&format!("Fine.\nCORRECT: yes\nSCORE: {score}"))
-}
-
-fn start(workspace: &Workspace, arguments: &[&str]) -> Child {
-    let mut command = workspace.program();
-    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().expect("the program starts")
-}
-
-pub(crate) fn assert_same(workspace: &Workspace, run: &str, other: &str) {
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read(run), read(other), "{file}");
-    }
 }
 
 const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
 
 #[test]
-fn a_run_that_is_killed_before_its_judges_replied_asks_only_them_again() {
+fn run_killed_before_its_judges_replied_asks_only_them_again() {
     let goes_on = Arc::new(AtomicBool::new(false));
     let open = Arc::clone(&goes_on);
     let judge = Server::start(move |request| {
-        let is_held = question_of(&asked(request)) >= 5 && !open.load(Ordering::SeqCst);
-        if is_held { graded(request).set_delay(Duration::from_secs(3_600)) } else { graded(request) }
+        let is_held = judged_question(&prompt_of(request)) >= 5 && !open.load(Ordering::SeqCst);
+        if is_held {
+            graded_reply(request).set_delay(Duration::from_secs(3_600))
+        } else {
+            graded_reply(request)
+        }
     });
     let (model, workspace) = (model(), workspace(ROWS));
     workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
-    let mut child = start(&workspace, &ARGUMENTS);
+    let mut child = workspace.start_silent(&ARGUMENTS);
     let journal = || {
         let text = std::fs::read(workspace.path("runs/r/journal/000001.jsonl")).unwrap_or_default();
         String::from_utf8_lossy(&text).matches(r#""awaits_judges":true"#).count()
     };
     let began = Instant::now();
-    // Five are judged, and four more are before their judge.
+    // Five answers are judged, and four more wait for their judge.
     while journal() < 9 {
         assert!(child.try_wait().expect("its state").is_none(), "the run ended");
         assert!(began.elapsed() < Duration::from_secs(120), "{} answers are in the journal", journal());
@@ -84,27 +82,27 @@ fn a_run_that_is_killed_before_its_judges_replied_asks_only_them_again() {
     workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
     assert_eq!(model.requests() - before, ROWS - acknowledged, "of {acknowledged} the model was asked again");
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
-    assert_same(&workspace, "r", "whole");
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     workspace.run(&["verify", "r"]).expect_code(0);
 }
 
-/// Between an answer and its judgement as anywhere else.
+/// Some of the cuts are between an answer and its judgement.
 #[test]
-fn a_journal_with_judgements_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
-    let (model, judge, workspace) = (model(), Server::start(graded), workspace(ROWS));
+fn judged_journal_cut_at_any_byte_resumes_to_the_same_bytes() {
+    let (model, judge, workspace) = (model(), Server::start(graded_reply), workspace(ROWS));
     workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
     let whole = workspace.read("runs/whole/journal/000001.jsonl");
     let mut between = 0;
     for number in 0..12 {
         let run_id = format!("torn-{number}");
-        let records: String = whole.lines().skip(1).map(|line| record_of(&run_id, &line[9..])).collect();
-        let records = &records.as_bytes()[..random(number) % records.len()];
+        let records: String = whole.lines().skip(1).map(|line| journal_record(&run_id, &line[9..])).collect();
+        let records = &records.as_bytes()[..pseudo_random(number) % records.len()];
         workspace.write(
             &format!("runs/{run_id}/journal/000001.jsonl"),
-            [&header_of(&run_id)[..], records].concat(),
+            [&journal_header(&run_id)[..], records].concat(),
         );
-        workspace.write(&format!("runs/{run_id}/manifest.json"), begun_like(&workspace, "whole", &run_id));
+        write_running_manifest(&workspace, "whole", &run_id);
         let acknowledged = records.iter().filter(|byte| **byte == b'\n').count();
         let text = String::from_utf8_lossy(records);
         let lines = || text.lines().take(acknowledged);
@@ -115,22 +113,22 @@ fn a_journal_with_judgements_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
         workspace.run(&["run", "suite.yaml", "--run-id", &run_id, "--resume"]).expect_code(0);
         let asked = (model.requests() - before.0, judge.requests() - before.1);
         assert_eq!(asked, (ROWS - answered, ROWS - judged), "{run_id}");
-        assert_same(&workspace, &run_id, "whole");
-        let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
+        workspace.assert_equal_files(&run_id, "whole", &RESULT_FILES);
+        let fuel = |run: &str| workspace.scoring_fuel(run, 0);
         assert_eq!(fuel(&run_id), fuel("whole"), "{run_id}");
     }
     assert!(between > 0, "no journal ended between an answer and its judgement");
 }
 
 #[test]
-fn where_a_judge_failed_only_the_judge_is_asked_again() {
+fn only_a_failed_judge_is_asked_again() {
     let is_well = Arc::new(AtomicBool::new(false));
     let well = Arc::clone(&is_well);
-    let judge = Server::start(move |request| match question_of(&asked(request)) % 10 {
-        _ if well.load(Ordering::SeqCst) => graded(request),
+    let judge = Server::start(move |request| match judged_question(&prompt_of(request)) % 10 {
+        _ if well.load(Ordering::SeqCst) => graded_reply(request),
         3 => ResponseTemplate::new(500),
         4 => completion("I would rather not say."),
-        _ => graded(request),
+        _ => graded_reply(request),
     });
     let (model, workspace) = (model(), workspace(ROWS));
     workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
@@ -144,7 +142,7 @@ fn where_a_judge_failed_only_the_judge_is_asked_again() {
     let retry = ["--resume", "--retry", "judge_unparseable"];
     workspace.run(&[&ARGUMENTS[..], &retry].concat()).expect_code(0);
     assert_eq!((model.requests() - of_model, judge.requests() - of_judge), (0, 8));
-    assert_same(&workspace, "r", "whole");
+    workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     assert_eq!(
         workspace.json("r", "timings.json")["requests"],
         0,
@@ -153,14 +151,14 @@ fn where_a_judge_failed_only_the_judge_is_asked_again() {
 }
 
 #[test]
-fn a_judge_that_is_never_readable_shows_in_the_figures() {
+fn unreadable_judge_shows_in_the_figures() {
     let judge = Server::start(|request| {
-        let text = asked(request);
-        let is_late = question_of(&text) == 2 && !text.contains("could not be read");
+        let text = prompt_of(request);
+        let is_late = judged_question(&text) == 2 && !text.contains("could not be read");
         match text.contains("Be strict") {
             true => completion("I would rather not say."),
             false if is_late => completion("Hm."),
-            false => graded(request),
+            false => graded_reply(request),
         }
     });
     let (model, workspace) = (model(), workspace(5));
@@ -180,7 +178,7 @@ fn a_judge_that_is_never_readable_shows_in_the_figures() {
 }
 
 #[test]
-fn a_judge_that_always_takes_the_first_answer_prefers_neither() {
+fn judge_with_a_position_bias_prefers_neither_answer() {
     let judge = Server::start(|_| completion("Clear.\nWINNER: A"));
     let (model, workspace) = (model(), workspace(1));
     workspace.write(
@@ -195,14 +193,10 @@ fn a_judge_that_always_takes_the_first_answer_prefers_neither() {
 }
 
 #[test]
-fn a_judge_with_prompts_of_its_own_refuses_that_of_a_role() {
+fn judge_with_prompts_of_its_own_refuses_the_prompt_of_a_role() {
     let judge = Server::start(|_| completion("WINNER: A"));
     let (model, workspace) = (model(), workspace(1));
-    let text = suite(&model, &judge, "{step: judge, judge: pairwise}", "").replace(
-        "prompts:\n",
-        "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n",
-    );
-    let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+    let text = suite_with_grade_prompt(&model, &judge, "{step: judge, judge: pairwise}");
     workspace.write("suite.yaml", &text);
     for command in ["validate", "plan", "run"] {
         let ended = workspace.run(&[command, "suite.yaml"]).expect_code(2);
@@ -216,14 +210,10 @@ fn a_judge_with_prompts_of_its_own_refuses_that_of_a_role() {
 }
 
 #[test]
-fn every_result_says_which_prompts_it_rests_on() {
-    let judge = Server::start(graded);
+fn every_result_names_its_prompts() {
+    let judge = Server::start(graded_reply);
     let (model, workspace) = (model(), workspace(3));
-    let text = suite(&model, &judge, ONE_JUDGE, "").replace(
-        "prompts:\n",
-        "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n",
-    );
-    let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+    let text = suite_with_grade_prompt(&model, &judge, ONE_JUDGE);
     workspace.write("suite.yaml", &text);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let version_of = |run: &str| {
@@ -236,11 +226,11 @@ fn every_result_says_which_prompts_it_rests_on() {
         version.as_str().unwrap_or_default().to_owned()
     };
     let version = version_of("r");
-    assert_eq!(writers(&version), ["ask", "grade"], "{version}");
+    assert_eq!(prompt_names(&version), ["ask", "grade"], "{version}");
 
-    // Scored again it is that of the answers.
+    // Rescoring keeps the prompt version of the answers.
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
-    assert_same(&workspace, "again", "r");
+    workspace.assert_equal_files("again", "r", &RESULT_FILES);
     let metric = ["score", "runs/r", "--run-id", "other", "--metric", "contains"];
     workspace.run(&metric).expect_code(0);
     assert_eq!(workspace.samples("other")[0]["metrics"][0]["prompt_version"], version.as_str());
@@ -252,21 +242,20 @@ fn every_result_says_which_prompts_it_rests_on() {
     workspace.write("suite.yaml", text.replace("Grade {{", "Judge {{"));
     workspace.run(&["run", "suite.yaml", "--run-id", "changed"]).expect_code(0);
     assert_ne!(version_of("changed"), version);
-    let compared: Value =
-        serde_json::from_str(&workspace.run(&["compare", "r", "changed", "--json"]).stdout).expect("JSON");
+    let compared = workspace.run(&["compare", "r", "changed", "--json"]).stdout_json();
     assert!(compared["differences"].to_string().contains("judge"), "{compared:#}");
 }
 
-/// The names in the version of prompts.
-fn writers(version: &str) -> Vec<&str> {
+/// The names in a prompt version.
+fn prompt_names(version: &str) -> Vec<&str> {
     version.split(['@', '+']).step_by(2).collect()
 }
 
 #[test]
-fn components_that_write_prompts_are_in_the_version_of_each_result() {
-    let judge = Server::start(|request| match asked(request).contains("WINNER") {
+fn prompt_version_names_the_components_that_write_prompts() {
+    let judge = Server::start(|request| match prompt_of(request).contains("WINNER") {
         true => completion("Clear.\nWINNER: TIE"),
-        false => graded(request),
+        false => graded_reply(request),
     });
     let (model, workspace) = (model(), workspace(2));
     let version_of = |run: &str, step: &str, has_prompt: bool| {
@@ -292,14 +281,14 @@ fn components_that_write_prompts_are_in_the_version_of_each_result() {
     ]
     .map(|(run, step, has_prompt, expected)| {
         let version = version_of(run, &step, has_prompt);
-        assert_eq!(writers(&version), expected, "{version}");
+        assert_eq!(prompt_names(&version), expected, "{version}");
         version
     });
     for (place, version) in versions.iter().enumerate() {
         assert!(!versions[..place].contains(version), "{version} stands for two");
     }
 
-    // Another run of the same has the same, and so have its answers when they are scored again by another suite.
+    // Another run of the same suite has the same version, and rescoring by another suite keeps it.
     assert_eq!(version_of("again", ONE_JUDGE, true), versions[0]);
     workspace.write("other.yaml", suite(&model, &judge, &instructed("Be kind."), ""));
     workspace.run(&["score", "runs/usual", "--config", "other.yaml", "--run-id", "rescored"]).expect_code(0);

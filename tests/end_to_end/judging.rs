@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A suite whose model answers as a script says, and whose judge is a server.
-pub(crate) fn suite(server: &Server, steps: &str, metrics: &str, further: &str) -> String {
+/// A suite whose model is a script and whose judge is a server.
+pub(crate) fn suite(server: &Server, steps: &str, metrics: &str, extra: &str) -> String {
     let model =
         "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'SCORE: 1.0'}}";
-    judged_suite(model, &server.backend(""), "", metrics, steps, further)
+    judged_suite(model, &server.backend(""), "", metrics, steps, extra)
 }
 
 pub(crate) fn workspace(count: usize) -> Workspace {
@@ -20,15 +20,15 @@ pub(crate) fn workspace(count: usize) -> Workspace {
     workspace
 }
 
-/// What the server is asked, as one text.
-pub(crate) fn asked(request: &wiremock::Request) -> String {
+/// The texts of all messages of a request.
+pub(crate) fn prompt_of(request: &wiremock::Request) -> String {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     messages.iter().map(|message| message["content"].as_str().unwrap_or_default().to_owned() + "\n").collect()
 }
 
-/// The number of the question that a judge is asked about.
-pub(crate) fn question_of(text: &str) -> usize {
+/// The number of the question in the prompt of a judge.
+pub(crate) fn judged_question(text: &str) -> usize {
     let block = text.split("[BEGIN QUESTION").nth(1).and_then(|rest| rest.lines().nth(1)).unwrap_or_default();
     block.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
 }
@@ -36,14 +36,14 @@ pub(crate) fn question_of(text: &str) -> usize {
 pub(crate) const STEPS: &str = "[{step: inference}, {step: judge, attempts: 2}, {step: auto_eval}]";
 
 #[test]
-fn replies_that_cannot_be_read_stay_out_of_the_mean() {
-    // One in ten is never readable, one in ten only when it is asked once more.
+fn unreadable_replies_do_not_enter_the_mean() {
+    // One reply in ten is never readable, and one in ten only at the second attempt.
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
     let server = Server::start(move |request| {
         counted.fetch_add(1, Ordering::SeqCst);
-        let text = asked(request);
-        let number = question_of(&text);
+        let text = prompt_of(request);
+        let number = judged_question(&text);
         let again = text.contains("could not be read");
         match number % 10 {
             3 => completion("I would rather not say."),
@@ -64,7 +64,7 @@ fn replies_that_cannot_be_read_stay_out_of_the_mean() {
     let figure = &summary["metrics"][0];
     assert_eq!((&figure["n"], &figure["total"], &figure["coverage"]), (&json!(90), &json!(100), &json!(0.9)));
     assert_eq!(figure["outcomes"]["judge_unparseable"], 10);
-    // 50 even ones give 1, and 40 odd ones 0.5: what could not be read moves nothing.
+    // 50 even questions give 1 and 40 odd ones 0.5; unreadable replies do not count.
     assert_eq!(figure["value"].as_f64(), Some(70.0 / 90.0));
     assert!(ended.stdout.contains("10 judge_unparseable"), "{}", ended.stdout);
     assert_eq!(calls.load(Ordering::SeqCst), 80 + 10 * 2 + 10 * 2);
@@ -74,13 +74,13 @@ fn replies_that_cannot_be_read_stay_out_of_the_mean() {
     assert_eq!(samples[3]["judge_output"]["replies"][0], "I would rather not say.");
 }
 
-/// Each component writes its own prompt, and the server answers it in the form that it asks for.
+/// Each component writes its own prompt, and the server replies in the form that the prompt requests.
 #[test]
 fn every_judge_component_reads_replies_to_its_own_prompt() {
     let server = Server::start(|request| {
-        let text = asked(request);
+        let text = prompt_of(request);
         let reply = match () {
-            // The model's answer is 'SCORE: 1.0': the better one wherever it stands.
+            // The model's answer, 'SCORE: 1.0', is the better one at either position.
             () if text.contains("WINNER") => {
                 let (first, second) = (text.find("SCORE: 1.0"), text.find("the baseline"));
                 format!("Clear.\nWINNER: {}", if first < second { "A" } else { "B" })
@@ -96,7 +96,7 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
         "rows.jsonl",
         r#"{"id": "q", "question": "How many?", "answer": "7", "metadata": {"baseline": "the baseline"}}"#,
     );
-    for (judge, score, further) in [
+    for (judge, score, extra) in [
         ("pairwise", 1.0, json!({"answer": "answer", "position_consistent": true})),
         (
             "{rubric: {points: [{text: Says how many}, {id: short, text: Is short, weight: 3}]}}",
@@ -115,16 +115,16 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
         workspace.run(&["run", "suite.yaml", "--run-id", id]).expect_code(0);
         assert_eq!(workspace.json(id, "summary.json")["metrics"][0]["value"], score, "{judge}");
         let output = &workspace.samples(id)[0]["judge_output"];
-        for (name, expected) in further.as_object().into_iter().flatten() {
+        for (name, expected) in extra.as_object().into_iter().flatten() {
             assert_eq!(&output[name], expected, "{judge}: {output}");
         }
     }
 }
 
 #[test]
-fn several_judges_are_asked_and_their_scores_become_one() {
+fn scores_of_several_judges_are_combined() {
     let server = Server::start(|request| {
-        let strict = asked(request).contains("Be strict");
+        let strict = prompt_of(request).contains("Be strict");
         completion(if strict { "CORRECT: no\nSCORE: 0" } else { "CORRECT: yes\nSCORE: 1" })
     });
     let workspace = workspace(3);
@@ -144,7 +144,7 @@ fn several_judges_are_asked_and_their_scores_become_one() {
 }
 
 #[test]
-fn what_was_extracted_is_scored_and_recorded() {
+fn extracted_answer_is_scored_and_recorded() {
     let server = Server::start(|_| completion(""));
     let workspace = workspace(2);
     let written = "<think>maybe 3</think>Adding up, \\\\boxed{7} it is.";
@@ -161,7 +161,7 @@ fn what_was_extracted_is_scored_and_recorded() {
     assert_eq!(output["extraction"]["extractor"], "boxed");
     assert!(output["written"].as_str().is_some_and(|text| text.contains("Adding up")), "{output}");
 
-    // Where nothing is found there is no answer, and no score for it.
+    // If nothing is extracted, there is no answer and no score.
     workspace.write("none.yaml", text.replace(written, "no idea"));
     workspace.run(&["run", "none.yaml", "--run-id", "none"]).expect_code(0);
     let sample = &workspace.samples("none")[0];
@@ -173,7 +173,7 @@ fn what_was_extracted_is_scored_and_recorded() {
 }
 
 #[test]
-fn what_is_wrong_with_the_steps_is_said_before_the_run() {
+fn invalid_steps_are_refused_before_the_run() {
     let server = Server::start(|_| completion(""));
     let workspace = workspace(1);
     for (steps, expected) in [
@@ -211,10 +211,10 @@ fn what_is_wrong_with_the_steps_is_said_before_the_run() {
 }
 
 #[test]
-fn a_run_is_scored_once_more_without_its_model() {
+fn run_is_rescored_without_its_model() {
     let server = Server::start(|_| completion("CORRECT: yes\nSCORE: 1"));
     let workspace = workspace(70);
-    // Beside answers there is a row that is none.
+    // One row is invalid.
     workspace.write("rows.jsonl", rows(70) + "not JSON\n");
     let steps =
         "[{step: inference}, {step: judge}, {step: extract, extractors: [last_number]}, {step: auto_eval}]";
@@ -224,14 +224,14 @@ fn a_run_is_scored_once_more_without_its_model() {
     let asked = server.requests();
     drop(server);
 
-    // The same scorers give the same bytes, but for the name of the run.
+    // The same scorers give the same bytes.
     workspace.run(&["score", "runs/first", "--run-id", "again"]).expect_code(0);
     assert_eq!(workspace.read("runs/again/samples.jsonl"), workspace.read("runs/first/samples.jsonl"));
     assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/first/summary.json"));
     assert_eq!(workspace.json("again", "manifest.json")["parent_run"], "first");
     assert_eq!(asked, 70);
 
-    // Others give theirs, and what was left out before stays so.
+    // Other scorers give other figures; the invalid row stays invalid.
     let scored = workspace
         .run(&[
             "score",
@@ -243,7 +243,7 @@ fn a_run_is_scored_once_more_without_its_model() {
             "--json",
         ])
         .expect_code(0);
-    let report: Value = serde_json::from_str(&scored.stdout).expect("JSON");
+    let report = scored.stdout_json();
     let metrics = report["summary"]["metrics"].as_array().cloned().unwrap_or_default();
     let names: Vec<&str> = metrics.iter().filter_map(|metric| metric["metric_id"].as_str()).collect();
     assert_eq!(names, ["contains", "numeric_match"]);
@@ -270,7 +270,7 @@ fn a_run_is_scored_once_more_without_its_model() {
 }
 
 #[test]
-fn a_sample_is_asked_several_times() {
+fn every_repeat_of_a_sample_is_recorded() {
     let workspace = workspace(3);
     let server = Server::start(|_| completion(""));
     let text = suite(&server, "[{step: inference}, {step: auto_eval}]", "[exact_match]", "  repeat: 4\n")
@@ -283,9 +283,9 @@ fn a_sample_is_asked_several_times() {
     assert!(ids.chunks(4).all(|chunk| chunk.iter().all(|id| *id == chunk[0])), "{ids:?}");
 }
 
-/// Each row's answer, its reference, and what must come of it under metrics of several families.
+/// The rows are answers with their references; the snapshot holds their results by metrics of several components.
 #[test]
-fn odd_answers_have_a_stated_result() {
+fn unusual_answers_have_defined_results() {
     let workspace = workspace(1);
     let server = Server::start(|_| completion(""));
     let exploding = "a".repeat(60) + "!";
@@ -342,10 +342,10 @@ fn odd_answers_have_a_stated_result() {
 }
 
 #[test]
-fn a_sample_says_how_it_is_scored_itself() {
+fn eval_config_of_a_sample_changes_its_scoring() {
     let workspace = workspace(1);
     let server = Server::start(|request| {
-        let is_strict = asked(request).contains("Be strict");
+        let is_strict = prompt_of(request).contains("Be strict");
         completion(if is_strict { "CORRECT: no\nSCORE: 0" } else { "CORRECT: yes\nSCORE: 1" })
     });
     let row = |id: &str, config: &Value| {

@@ -1,15 +1,15 @@
-//! Three commands in an empty folder, in each language: what a new author types.
+//! A new author's three commands in an empty folder, in each language.
 
 use crate::support::{CommandOutput, Workspace};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The program with the tools and the settings of this machine's user, who has package registries.
+/// Runs the program with the environment of this machine's user, because builds need package registries.
 fn run(folder: &Path, arguments: &[&str]) -> CommandOutput {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
     let mut command = Command::new(env!("CARGO_BIN_EXE_gage-host"));
     command.current_dir(folder).args(arguments).env("GAGE_CACHE_DIR", cache).stdin(Stdio::null());
-    // A build within a build must not take the outer one's settings for its own.
+    // A build within a build must not inherit the settings of the outer one.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if (name.starts_with("CARGO_") && name != "CARGO_HOME") || name == "RUSTFLAGS" {
@@ -19,7 +19,7 @@ fn run(folder: &Path, arguments: &[&str]) -> CommandOutput {
     CommandOutput::of(command.output().expect("the program runs"))
 }
 
-/// Returns the component.
+/// Makes, builds and tests a project in a language. Returns the component.
 fn a_project_builds_and_passes_its_cases(language: &str) -> Vec<u8> {
     let workspace = Workspace::new();
     let folder = workspace.path("");
@@ -41,9 +41,9 @@ fn a_project_builds_and_passes_its_cases(language: &str) -> Vec<u8> {
 }
 
 #[test]
-fn rust() {
+fn rust_project_builds_passes_and_is_reproducible() {
     let built = a_project_builds_and_passes_its_cases("rust");
-    // Two people who build the same sources have locks that agree.
+    // The same sources give the same bytes in another folder, so locks agree.
     let elsewhere = Workspace::new();
     run(&elsewhere.path(""), &["plugin", "new", "--lang", "rust", "word-recall"]).expect_code(0);
     let project = elsewhere.path("word-recall");
@@ -52,7 +52,7 @@ fn rust() {
     assert!(again == built, "another folder, other bytes");
 }
 
-/// Whether a tool is there and says a version of at least this.
+/// Whether a tool is installed with at least this major version.
 fn is_there(tool: &str, arguments: &[&str], least: u32) -> bool {
     let output = Command::new(tool).args(arguments).stdin(Stdio::null()).output();
     let text =
@@ -66,8 +66,8 @@ fn is_there(tool: &str, arguments: &[&str], least: u32) -> bool {
 }
 
 #[test]
-fn python() {
-    // Machines without the language can build and run everything else.
+fn python_project_builds_and_passes_its_cases() {
+    // The language is optional.
     if !is_there("python3", &["-c", "import ensurepip, sys; print(sys.version_info[1])"], 10) {
         eprintln!("skipped: there is no Python 3.10 with venv");
         return;
@@ -76,7 +76,7 @@ fn python() {
 }
 
 #[test]
-fn javascript() {
+fn javascript_project_builds_and_passes_its_cases() {
     if !is_there("node", &["--version"], 20) || !is_there("npm", &["--version"], 1) {
         eprintln!("skipped: there is no Node 20 with npm");
         return;
@@ -85,7 +85,7 @@ fn javascript() {
 }
 
 #[test]
-fn nothing_of_others_is_overwritten() {
+fn existing_files_are_not_overwritten() {
     let workspace = Workspace::new();
     workspace.write("taken/file", "mine");
     let folder = workspace.path("");

@@ -1,14 +1,16 @@
-//! Locks: files that are gone, commands that can be copied, and what a RunConfig puts within longer texts.
+//! Locks: missing files, suggested commands, and placeholders of a RunConfig inside longer texts.
 
+use crate::server::Server;
 use crate::support::{CommandOutput, Workspace};
-use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
+use crate::verifying::{canonical, digest_of};
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 use std::fs;
 
 const SUITE: &str = "config/custom/words.yaml";
 
 #[test]
-fn a_component_of_a_folder_that_is_gone_or_another_is_named() {
-    let server = served();
+fn missing_or_changed_component_of_a_folder_is_named() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let suite = workspace.read("config/custom/words.yaml");
@@ -37,8 +39,8 @@ fn a_component_of_a_folder_that_is_gone_or_another_is_named() {
 }
 
 #[test]
-fn the_next_command_can_be_copied_whatever_files_are_called() {
-    let server = served();
+fn suggested_command_quotes_file_names() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let made = workspace
@@ -58,13 +60,13 @@ fn the_next_command_can_be_copied_whatever_files_are_called() {
 
 #[cfg(unix)]
 #[test]
-fn a_lock_that_fits_stays_as_it_is() {
+fn matching_lock_is_not_rewritten() {
     use std::os::unix::fs::MetadataExt as _;
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     freeze(&workspace);
-    // A file that is written anew is another.
+    // A rewritten file would have another inode.
     let file = || fs::metadata(workspace.path(LOCK)).expect("a lock").ino();
     let before = file();
     for update in [["--update"].as_slice(), &["--update", "datasets"]] {
@@ -75,8 +77,8 @@ fn a_lock_that_fits_stays_as_it_is() {
 }
 
 #[test]
-fn a_placeholder_within_a_longer_text_is_filled_locked_and_no_way_out_for_a_secret() {
-    let server = served();
+fn placeholder_inside_a_text_is_filled_locked_and_redacted() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     let address = server.server.uri();
     let host = address.strip_prefix("http://").expect("an address");
@@ -111,8 +113,8 @@ fn a_placeholder_within_a_longer_text_is_filled_locked_and_no_way_out_for_a_secr
 }
 
 #[test]
-fn what_a_run_config_sets_may_be_set_by_a_flag() {
-    let server = served();
+fn run_config_parameters_can_be_set_by_a_flag() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let suite = workspace.read(SUITE).replace(
@@ -141,22 +143,22 @@ fn what_a_run_config_sets_may_be_set_by_a_flag() {
 }
 
 #[test]
-fn a_default_of_a_key_that_a_template_loses_is_named() {
+fn template_names_the_secret_defaults_that_it_drops() {
     let workspace = Workspace::new();
     let backend = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, api_key: '${MY_OWN:-value-1}', headers: {X-Api-Key: '${OTHER:-value-2}'}}";
     write_suite(&workspace, backend, "");
     let made = workspace.run(&["distill", SUITE, "--builtin-name", "words"]).expect_code(0);
     for (key, variable) in [("api_key", "MY_OWN"), ("X-Api-Key", "OTHER")] {
-        let said = format!("{key}: the secret is not in the template; set ${{{variable}}} where it runs");
-        assert!(made.stderr.contains(&said), "{}", made.stderr);
+        let message = format!("{key}: the secret is not in the template; set ${{{variable}}} where it runs");
+        assert!(made.stderr.contains(&message), "{}", made.stderr);
     }
     let template = workspace.read("config/builtin_templates/words/v1.yaml");
     assert!(template.contains("${MY_OWN:-}") && !template.contains("value-"), "{template}");
 }
 
 #[test]
-fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
-    let server = served();
+fn lock_update_accepts_changes_with_arguments_in_any_order() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let suite = workspace.read(SUITE);
@@ -166,15 +168,12 @@ fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
             "{{ params.who }} {{ sample.messages[0].content[0].text }}",
         );
     workspace.write(SUITE, with);
-    let run = |who: &str, arguments: &[&str]| {
-        let mut program = workspace.program();
-        CommandOutput::of(program.args(arguments).env("WHO_TOKEN", who).output().expect("the program runs"))
-    };
+    let run = |who: &str, arguments: &[&str]| workspace.run_with_env([("WHO_TOKEN", who)], arguments);
     run("one", &["lock", SUITE]).expect_code(0);
     for (who, update) in [
         ("two", ["lock", "--update", SUITE].as_slice()),
         ("three", &["lock", SUITE, "--update"]),
-        // As the help says.
+        // This is the order of the help text.
         ("four", &["lock", SUITE, "--update", "settings"]),
     ] {
         let differing = run(who, &["lock", SUITE, "--check"]).expect_code(3);
@@ -203,42 +202,39 @@ fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
 
 #[test]
 fn rows_are_locked_and_checked() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let lock = "config/custom/words.gage.lock";
     workspace.run(&["lock", SUITE]).expect_code(0);
     assert!(workspace.read(lock).contains("rows: 40"));
-    // A lock that was sealed anew with another number of rows.
+    // A lock with another number of rows and a valid digest.
     let forged = workspace.read(lock).replace("rows: 40", "rows: 41");
-    let sealed = sealed(&forged);
-    workspace.write(lock, &sealed);
+    workspace.write(lock, lock_with_digest(&forged));
     let differing = workspace.run(&["lock", SUITE, "--check"]).expect_code(3);
     let row = differing.stdout.lines().find(|line| line.contains("datasets.rows.rows"));
     assert!(row.is_some_and(|row| row.contains("41") && row.contains("40")), "{}", differing.stdout);
-    // The lock of a run that was not locked has none, and is none the worse.
+    // The lock of an unlocked run holds no number of rows, and can be used.
     workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(0);
     assert!(!workspace.read("runs/r/gage.lock").contains("rows: 40"));
     workspace.run(&["lock", SUITE, "--check", "--lock", "runs/r/gage.lock"]).expect_code(0);
     workspace.run(&["run", SUITE, "--locked", "--lock", "runs/r/gage.lock"]).expect_code(0);
 }
 
-/// A lock with the digest of what it says now.
-fn sealed(lock: &str) -> String {
-    use sha2::Digest as _;
+/// A lock with the digest of its content.
+fn lock_with_digest(lock: &str) -> String {
     let (body, _) = lock.rsplit_once("digest: ").expect("a digest");
     let mut value: serde_json::Value = serde_yaml::from_str(body).expect("YAML");
     for key in ["format", "format_version", "must-understand"] {
         value.as_object_mut().expect("a mapping").remove(key);
     }
-    let digest = sha2::Sha256::digest(crate::verifying::canonical(&value));
-    let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{body}digest: \"sha256:{digits}\"\n")
+    let digest = digest_of(canonical(&value).as_bytes());
+    format!("{body}digest: \"{digest}\"\n")
 }
 
 #[test]
-fn a_field_is_spelled_alike_whether_the_suite_can_be_used_or_not() {
-    let server = served();
+fn lock_names_a_field_alike_if_its_component_is_unusable() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let suite = workspace.read(SUITE);
@@ -253,15 +249,15 @@ fn a_field_is_spelled_alike_whether_the_suite_can_be_used_or_not() {
             Some(other) => drop(workspace.write("config/custom/words.wasm", other)),
         }
         let ended = workspace.run(&["lock", SUITE, "--check"]).expect_code(3);
-        let said = ended.transcript();
-        assert!(said.contains(r#"plugins["${config_dir}/words.wasm"].digest"#), "{said}");
+        let message = ended.transcript();
+        assert!(message.contains(r#"plugins["${config_dir}/words.wasm"].digest"#), "{message}");
     }
 }
 
 /// `--resume` and `--locked` accept the same changes.
 #[test]
-fn a_run_is_resumed_with_all_that_a_lock_accepts() {
-    let server = served();
+fn resume_accepts_every_change_that_a_lock_accepts() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     workspace.run(&["lock", SUITE]).expect_code(0);

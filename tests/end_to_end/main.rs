@@ -1,14 +1,14 @@
-//! The program from the outside: real components and a real server on loopback. What needs a model is in `tests/models`.
+//! The program from the outside, with real components and a real server on loopback. Tests with a model are in `tests/models`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bad_input;
+mod barrier_server;
 mod budgets;
 mod caching;
 mod changed_files;
 mod comparing;
 mod components;
-mod crowd;
 mod data;
 mod data_commands;
 mod dataset_faults;
@@ -17,6 +17,7 @@ mod embedding;
 mod exporting;
 mod fences;
 mod figures;
+mod files;
 mod history;
 mod http_faults;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
@@ -25,7 +26,7 @@ mod hub_server;
 mod interruption;
 mod judged_runs;
 mod judging;
-mod killing;
+mod killed_runs;
 mod languages;
 mod locks;
 mod model_files;
@@ -33,17 +34,18 @@ mod observing;
 mod planning;
 mod plugin_commands;
 mod plugins;
+mod redacted_values;
 mod references;
 mod run_folders;
+mod scripted_backend;
 mod secret_texts;
 mod secrets;
 mod server;
 mod suites;
 mod support;
-mod supporting;
+mod support_steps;
 mod tasks;
 mod verifying;
 #[cfg(unix)]
 mod viewing;
-mod withheld;
 mod words_suite;

@@ -1,8 +1,7 @@
-//! `gage-host model`: files that are inspected, listed and fetched without loading them.
+//! `gage-host model`: files are inspected, listed and downloaded without loading them.
 
 use crate::hub_server::{Fault, HubServer};
-use crate::support::{CommandOutput, Workspace, repository};
-use serde_json::Value;
+use crate::support::{Workspace, repository};
 
 fn model() -> String {
     repository().join("config/models/gage-tiny.gguf").display().to_string()
@@ -16,7 +15,7 @@ fn a_model_file_is_inspected_without_loading_it() {
         assert!(shown.stdout.contains(expected), "{expected}: {}", shown.stdout);
     }
     let json = workspace.run(&["model", "inspect", &model(), "--json", "--slots", "2"]).expect_code(0);
-    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let json = json.stdout_json();
     assert_eq!(json["architecture"], "llama");
     assert_eq!(json["memory"]["slots"], 2);
     assert!(json["chat_template"].as_str().is_some_and(|template| template.contains("<|")), "{json}");
@@ -26,7 +25,7 @@ fn a_model_file_is_inspected_without_loading_it() {
 }
 
 #[test]
-fn model_files_are_listed_with_those_that_are_none() {
+fn model_list_includes_damaged_files() {
     let workspace = Workspace::new();
     std::fs::create_dir(workspace.path("models")).expect("a folder");
     std::fs::copy(model(), workspace.path("models/tiny.gguf")).expect("copied");
@@ -40,32 +39,32 @@ fn model_files_are_listed_with_those_that_are_none() {
         shown.stdout
     );
     let json = workspace.run(&["model", "list", "models", "--json"]).expect_code(0);
-    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let json = json.stdout_json();
     assert_eq!(json.as_array().map(Vec::len), Some(2));
     workspace.run(&["model", "list", "nowhere"]).expect_code(2);
 }
 
 #[test]
-fn a_model_file_is_fetched_once_and_checked() {
+fn model_file_is_downloaded_once_and_verified() {
     let workspace = Workspace::new();
     let server = HubServer::start();
     let commit = "0123456789abcdef0123456789abcdef01234567";
     server.commit("owner/tiny", "main", commit);
     server.large_file("owner/tiny", "deeper/tiny.gguf", std::fs::read(model()).expect("the model"));
     server.file("owner/tiny", "README.md", "a model");
-    // The connection breaks once; the fetch goes on where it was.
+    // The connection is cut once, and the download continues where it was.
     server.fault("deeper/tiny.gguf", Fault::CutAfter(100_000));
     let cache = workspace.path("cache");
     let fetch = |arguments: &[&str]| {
-        let mut command = workspace.program();
-        command.args(["model", "fetch"]).args(arguments).args(["--endpoint", &server.endpoint(), "--quiet"]);
-        CommandOutput::of(command.env("GAGE_CACHE_DIR", &cache).output().expect("the program runs"))
+        let endpoint = server.endpoint();
+        let arguments = [&["model", "fetch"], arguments, &["--endpoint", &endpoint, "--quiet"]].concat();
+        workspace.run_with_env([("GAGE_CACHE_DIR", &cache)], &arguments)
     };
     let file = fetch(&["hub:owner/tiny/deeper/tiny.gguf"]).expect_code(0).stdout;
     assert_eq!(std::fs::read(file.trim()).expect("fetched"), std::fs::read(model()).expect("the model"));
     assert_eq!(server.seen_of("deeper/tiny.gguf").len(), 2);
     let json = fetch(&["hub:owner/tiny/deeper/tiny.gguf@main", "--json", "--offline"]).expect_code(0);
-    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let json = json.stdout_json();
     assert_eq!(json["commit"], commit);
     assert_eq!(server.seen_of("deeper/tiny.gguf").len(), 2, "it is there");
     let wrong = "0".repeat(64);
@@ -80,10 +79,10 @@ fn a_model_file_is_fetched_once_and_checked() {
     let none = fetch(&["hub:owner/tiny/README.md"]).expect_code(2);
     assert!(none.stderr.contains("README.md"), "{}", none.stderr);
 
-    // The same file by its address alone, from a server that says nothing of its digest.
+    // The same file by its URL alone, without a digest from the server.
     let address = server.address_of("owner/tiny", commit, "deeper/tiny.gguf");
     let web = fetch(&[&address, "--json"]).expect_code(0);
-    let web: Value = serde_json::from_str(&web.stdout).expect("JSON");
+    let web = web.stdout_json();
     assert_eq!(web["digest"], json["digest"]);
     let digest = web["digest"].as_str().and_then(|text| text.strip_prefix("sha256:")).expect("a digest");
     let again = fetch(&[&address, "--sha256", digest, "--offline"]).expect_code(0);

@@ -1,6 +1,6 @@
-//! What a run tells while it goes on, and to whom.
+//! Events, metrics, traces, progress and logs of a run.
 
-use crate::server::{Server, completion, number_of};
+use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wiremock::ResponseTemplate;
 
-/// A workspace with a suite of so many samples; the server fails the third for good.
-fn prepared(count: usize) -> (Workspace, Server) {
-    let server = Server::start(|request| match number_of(request) {
+/// A workspace with a suite, and its server, which rejects the third question.
+fn workspace_with_failure(count: usize) -> (Workspace, Server) {
+    let server = Server::start(|request| match question_number(request) {
         2 => ResponseTemplate::new(400).set_body_string("no"),
         number => completion(&format!("answer {number}")),
     });
@@ -32,17 +32,20 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+fn events_of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["kind"] == kind).collect()
 }
 
 #[test]
-fn failures_are_told_of_always_and_stages_where_they_are_asked_for() {
-    let (workspace, _server) = prepared(10);
+fn failures_are_always_events_and_stages_only_if_enabled() {
+    let (workspace, _server) = workspace_with_failure(10);
     workspace.run(&["run", "suite.yaml", "--run-id", "usual"]).expect_code(4);
     let usual = lines(&workspace.read("runs/usual/events.jsonl"));
-    assert_eq!(of_kind(&usual, "sample_not_scored").len(), 1);
-    assert!(of_kind(&usual, "sample_scored").is_empty() && of_kind(&usual, "inference_finished").is_empty());
+    assert_eq!(events_of_kind(&usual, "sample_not_scored").len(), 1);
+    assert!(
+        events_of_kind(&usual, "sample_scored").is_empty()
+            && events_of_kind(&usual, "inference_finished").is_empty()
+    );
 
     let arguments =
         ["run", "suite.yaml", "--observability", "--event-sampling", "inference=0", "--run-id", "all"];
@@ -52,9 +55,9 @@ fn failures_are_told_of_always_and_stages_where_they_are_asked_for() {
     assert_eq!(ids, (0..all.len() as u64).collect::<Vec<_>>());
     assert_eq!(all.first().map(|event| &event["kind"]), Some(&json!("run_started")));
     assert_eq!(all.last().map(|event| &event["kind"]), Some(&json!("run_finished")));
-    assert_eq!(of_kind(&all, "sample_scored").len(), 9);
-    assert!(of_kind(&all, "inference_finished").is_empty());
-    let failed = of_kind(&all, "sample_not_scored")[0];
+    assert_eq!(events_of_kind(&all, "sample_scored").len(), 9);
+    assert!(events_of_kind(&all, "inference_finished").is_empty());
+    let failed = events_of_kind(&all, "sample_not_scored")[0];
     assert_eq!((&failed["sample_id"], &failed["level"]), (&json!("q2"), &json!("warn")));
     assert_eq!(failed["payload"]["outcome"], "backend_error");
 
@@ -69,11 +72,11 @@ fn failures_are_told_of_always_and_stages_where_they_are_asked_for() {
 }
 
 #[test]
-fn a_server_gets_the_events_that_the_file_has() {
-    let (workspace, server) = prepared(30);
+fn server_receives_the_events_of_the_file() {
+    let (workspace, server) = workspace_with_failure(30);
     let posted: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&posted);
-    server.also_at("/events", move |request| {
+    server.respond_at("/events", move |request| {
         let body: Value = serde_json::from_slice(&request.body).expect("JSON");
         assert_eq!(body["run_id"], "r");
         seen.lock().expect("a lock").extend(body["events"].as_array().expect("events").clone());
@@ -81,17 +84,15 @@ fn a_server_gets_the_events_that_the_file_has() {
     });
     let url = format!("{}/events", server.server.uri());
     let arguments = ["run", "suite.yaml", "--observability", "--run-id", "r", "--report-http-batch", "7"];
-    let mut command = workspace.program();
-    command.args(arguments).env("GAGE_EVAL_REPORT_HTTP_URL", url);
-    CommandOutput::of(command.output().expect("it runs")).expect_code(0);
+    workspace.run_with_env([("GAGE_EVAL_REPORT_HTTP_URL", url)], &arguments).expect_code(0);
     let file = lines(&workspace.read("runs/r/events.jsonl"));
     assert_eq!(*posted.lock().expect("a lock"), file);
     assert!(!workspace.path("runs/r/events-unsent.jsonl").exists());
 }
 
 #[test]
-fn an_address_that_is_none_is_refused_before_anything_is_written() {
-    let (workspace, _server) = prepared(3);
+fn invalid_addresses_are_refused_before_anything_is_written() {
+    let (workspace, _server) = workspace_with_failure(3);
     let cases = [
         ["--report-http-url", "ftp://user:hunter2@host/"],
         ["--otlp-endpoint", "collector"],
@@ -108,20 +109,20 @@ fn an_address_that_is_none_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn counters_can_be_read_while_the_run_goes_on() {
+fn counters_can_be_read_during_the_run() {
     let (address_sender, addresses) = std::sync::mpsc::channel::<String>();
     let addresses = Mutex::new(addresses);
     let read: Arc<Mutex<String>> = Arc::default();
     let seen = Arc::clone(&read);
-    // The answer to the second question waits until the counters were read.
+    // The server answers the second question after the counters were read.
     let server = Server::start(move |request| {
-        if number_of(request) == 1 {
+        if question_number(request) == 1 {
             let address = addresses.lock().expect("a lock").recv_timeout(Duration::from_secs(120));
             let mut stream = TcpStream::connect(address.expect("an address")).expect("a connection");
             stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").expect("sent");
             stream.read_to_string(&mut seen.lock().expect("a lock")).expect("an answer");
         }
-        completion(&format!("answer {}", number_of(request)))
+        completion(&format!("answer {}", question_number(request)))
     });
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
@@ -146,26 +147,26 @@ fn counters_can_be_read_while_the_run_goes_on() {
     );
 }
 
-/// What a collector of OpenTelemetry got.
+/// What an OpenTelemetry collector received.
 #[derive(Default)]
-struct Collected {
+struct ReceivedTelemetry {
     spans: Vec<Span>,
     metrics: Vec<Metric>,
     bytes: Vec<u8>,
 }
 
-impl Collected {
+impl ReceivedTelemetry {
     fn spans(&self, name: &str) -> Vec<&Span> {
         self.spans.iter().filter(|span| span.name == name).collect()
     }
 
-    /// What a counter came to at last, over all whose attribute has this value.
+    /// The last total of a counter, over the data points with this value of an attribute.
     fn count(&self, name: &str, key: &str, wanted: &str) -> i64 {
         let last = self.metrics.iter().rfind(|metric| metric.name == name);
         let Some(metric::Data::Sum(sum)) = last.and_then(|metric| metric.data.as_ref()) else {
             panic!("{name} is no counter among {:?}", self.metrics);
         };
-        let counts = sum.data_points.iter().filter(|point| text_of(&point.attributes, key) == wanted);
+        let counts = sum.data_points.iter().filter(|point| attribute_text(&point.attributes, key) == wanted);
         let value = |point: &NumberDataPoint| match point.value {
             Some(number_data_point::Value::AsInt(number)) => number,
             other => panic!("{other:?}"),
@@ -174,7 +175,7 @@ impl Collected {
     }
 }
 
-fn text_of(attributes: &[KeyValue], key: &str) -> String {
+fn attribute_text(attributes: &[KeyValue], key: &str) -> String {
     let found = attributes.iter().find(|attribute| attribute.key == key);
     match found.and_then(|attribute| attribute.value.as_ref()?.value.as_ref()) {
         Some(any_value::Value::StringValue(text)) => text.clone(),
@@ -183,11 +184,11 @@ fn text_of(attributes: &[KeyValue], key: &str) -> String {
 }
 
 #[test]
-fn a_collector_gets_traces_and_metrics_of_a_run() {
-    let (workspace, server) = prepared(10);
-    let collected: Arc<Mutex<Collected>> = Arc::default();
+fn collector_receives_traces_and_metrics_of_a_run() {
+    let (workspace, server) = workspace_with_failure(10);
+    let collected: Arc<Mutex<ReceivedTelemetry>> = Arc::default();
     let (of_traces, of_metrics) = (Arc::clone(&collected), Arc::clone(&collected));
-    server.also_at("/v1/traces", move |request| {
+    server.respond_at("/v1/traces", move |request| {
         let body = ExportTraceServiceRequest::decode(request.body.as_slice()).expect("protobuf");
         let mut collected = of_traces.lock().expect("a lock");
         collected.bytes.extend_from_slice(&request.body);
@@ -195,7 +196,7 @@ fn a_collector_gets_traces_and_metrics_of_a_run() {
         collected.spans.extend(scopes.flat_map(|scope| scope.spans));
         ResponseTemplate::new(200)
     });
-    server.also_at("/v1/metrics", move |request| {
+    server.respond_at("/v1/metrics", move |request| {
         let body = ExportMetricsServiceRequest::decode(request.body.as_slice()).expect("protobuf");
         let mut collected = of_metrics.lock().expect("a lock");
         collected.bytes.extend_from_slice(&request.body);
@@ -217,7 +218,7 @@ fn a_collector_gets_traces_and_metrics_of_a_run() {
         .filter(|sample| sample.status.as_ref().is_some_and(|status| status.code == 2))
         .collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
-    assert_eq!(text_of(&failed[0].attributes, "error.type"), "rejected");
+    assert_eq!(attribute_text(&failed[0].attributes, "error.type"), "rejected");
     let outcomes =
         ["scored", "backend_error"].map(|outcome| collected.count("gage.samples", "gage.outcome", outcome));
     assert_eq!(outcomes, [9, 1]);
@@ -226,8 +227,8 @@ fn a_collector_gets_traces_and_metrics_of_a_run() {
 }
 
 #[test]
-fn a_collector_that_refuses_costs_a_run_nothing_but_its_spans() {
-    let (workspace, server) = prepared(10);
+fn run_survives_a_collector_that_refuses() {
+    let (workspace, server) = workspace_with_failure(10);
     let endpoint = server.server.uri();
     let ended =
         workspace.run(&["run", "suite.yaml", "--run-id", "r", "--otlp-endpoint", &endpoint]).expect_code(4);
@@ -236,8 +237,8 @@ fn a_collector_that_refuses_costs_a_run_nothing_but_its_spans() {
 }
 
 #[test]
-fn progress_for_machines_is_apart_from_the_answer() {
-    let (workspace, _server) = prepared(10);
+fn json_progress_goes_to_stderr_only() {
+    let (workspace, _server) = workspace_with_failure(10);
     let arguments = ["run", "suite.yaml", "--progress", "json", "--json", "--run-id", "r"];
     let ended = workspace.run(&arguments).expect_code(4);
     let _: Value = serde_json::from_str(&ended.stdout).expect("JSON and nothing else");
@@ -256,24 +257,20 @@ fn progress_for_machines_is_apart_from_the_answer() {
 }
 
 #[test]
-fn logs_can_go_to_a_file_and_are_among_the_events() {
-    let (workspace, _server) = prepared(3);
-    let mut command = workspace.program();
-    command.args(["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"]);
-    command.env("GAGE_EVAL_BUFFER_THRESHOLD", "10");
-    let ended = CommandOutput::of(command.output().expect("it runs")).expect_code(4);
+fn logs_can_go_to_a_file() {
+    let (workspace, _server) = workspace_with_failure(3);
+    let arguments = ["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"];
+    let ended = workspace.run_with_env([("GAGE_EVAL_BUFFER_THRESHOLD", "10")], &arguments).expect_code(4);
     assert!(ended.stderr.contains("GAGE_EVAL_BUFFER_THRESHOLD is set and has no effect"), "{}", ended.stderr);
     let logs = lines(&workspace.read("log"));
     assert!(logs.iter().any(|log| log["level"] == "WARN"), "{logs:?}");
 }
 
 #[test]
-fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
-    let (workspace, _server) = prepared(2);
+fn gage_eval_variables_apply_unless_gage_host_ones_are_set() {
+    let (workspace, _server) = workspace_with_failure(2);
     let run = |variables: &[(&str, &str)], run_id: &str| {
-        let mut command = workspace.program();
-        command.args(["run", "suite.yaml", "--run-id", run_id]).envs(variables.iter().copied());
-        CommandOutput::of(command.output().expect("it runs"))
+        workspace.run_with_env(variables.iter().copied(), &["run", "suite.yaml", "--run-id", run_id])
     };
     let earlier =
         [("GAGE_EVAL_MAX_SAMPLES", "1"), ("GAGE_EVAL_SAVE_DIR", "elsewhere"), ("GAGE_EVAL_SHUFFLE", "1")];
@@ -284,7 +281,7 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
     assert_eq!(workspace.samples("b").len(), 2);
     run(&[("GAGE_EVAL_INMEMORY_TRACE", "yes"), ("GAGE_EVAL_MAX_SAMPLES", "1")], "c").expect_code(0);
     assert!(!workspace.path("runs/c/events.jsonl").exists());
-    // The suite has no `tasks`, and what is said of them counts all the same.
+    // The suite has no `tasks`; the variables still apply to its only task.
     run(&[("GAGE_EVAL_MAX_INFLIGHT", "3"), ("GAGE_EVAL_PREFETCH_FACTOR", "4")], "d").expect_code(0);
     let config = workspace.read("runs/d/config.yaml");
     assert!(config.contains("max_inflight: 3") && config.contains("prefetch_factor: 4"), "{config}");
@@ -304,14 +301,14 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
 }
 
 #[test]
-fn collectors_that_hang_do_not_hold_up_the_end() {
-    let (workspace, server) = prepared(5);
+fn hanging_collectors_do_not_delay_the_end() {
+    let (workspace, server) = workspace_with_failure(5);
     let never = || ResponseTemplate::new(200).set_delay(Duration::from_secs(3_600));
     for path in ["/events", "/v1/traces", "/v1/metrics"] {
-        server.also_at(path, move |_| never());
+        server.respond_at(path, move |_| never());
     }
     let (address, events) = (server.server.uri(), format!("{}/events", server.server.uri()));
-    // A post may take as long as it likes: without a bound of its own the end would never come.
+    // The timeout of a post is an hour, so the end needs a bound of its own.
     let observed =
         ["--report-http-url", &events, "--otlp-endpoint", &address, "--report-http-timeout", "3600"];
     let ended = workspace.run(&[&["run", "suite.yaml", "--run-id", "r"][..], &observed[..]].concat());
@@ -329,20 +326,20 @@ fn collectors_that_hang_do_not_hold_up_the_end() {
 #[test]
 fn variables_are_listed_without_their_secrets() {
     let workspace = Workspace::new();
-    let mut command = workspace.program();
-    command.args(["env", "--json"]);
-    command.env("GAGE_HOST_OTLP_ENDPOINT", "https://user:hunter2@host/");
-    command.env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2");
-    command.env("GAGE_EVAL_THREADS", "4");
-    let ended = CommandOutput::of(command.output().expect("it runs")).expect_code(0);
+    let variables = [
+        ("GAGE_HOST_OTLP_ENDPOINT", "https://user:hunter2@host/"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2"),
+        ("GAGE_EVAL_THREADS", "4"),
+    ];
+    let ended = workspace.run_with_env(variables, &["env", "--json"]).expect_code(0);
     assert!(!ended.stdout.contains("hunter2"), "{}", ended.stdout);
-    let listed: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let listed = ended.stdout_json();
     let earlier = listed["gage_eval"].as_array().expect("a list");
     let threads = earlier.iter().find(|one| one["name"] == "GAGE_EVAL_THREADS").expect("it is listed");
     assert_eq!((&threads["value"], &threads["successor"]), (&json!("4"), &json!("GAGE_HOST_CONCURRENCY")));
 
     let mut command = workspace.program();
-    // What differs from machine to machine is not part of the list.
+    // These variables would differ between machines.
     command.env_remove("HOME").env_remove("GAGE_CACHE_DIR").env_remove("GOMP_SPINCOUNT").arg("env");
     let ended = CommandOutput::of(command.env("OMP_WAIT_POLICY", "passive").output().expect("it runs"))
         .expect_code(0);

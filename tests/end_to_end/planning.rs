@@ -1,22 +1,23 @@
-//! What is known of a run before it begins: what is wrong with its tasks and roles, and what it would take.
+//! What is known before a run starts: errors in its tasks and roles, and its estimated cost.
 
+use crate::scripted_backend::constant_backend;
+use crate::server::Server;
 use crate::support::{Workspace, suite};
-use crate::tasks::{answering, workspace};
+use crate::tasks::workspace;
 use serde_json::{Value, json};
 
 #[test]
-fn an_image_for_a_text_only_backend_is_found_before_the_first_request() {
+fn image_for_a_text_only_backend_is_found_before_any_request() {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
-    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'x'}}";
-    workspace.write("suite.yaml", suite(backend, "[exact_match]"));
+    let backend = constant_backend(&workspace, "x");
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
     let image = "{\"id\":\"i\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"https://example.com/a.png\"}}]}]}\n";
     let text = "{\"id\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"question\"}]}\n";
     workspace.write("rows.jsonl", image.to_owned() + text);
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(2);
     assert!(ended.stderr.contains("the first Sample of `rows` holds media"), "{}", ended.stderr);
     assert!(!workspace.path("runs/r").exists());
-    // Behind the first row it is the end of its sample.
+    // In a later row, it is an error of that sample alone.
     workspace.write("rows.jsonl", text.to_owned() + image);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     let samples = workspace.samples("r");
@@ -29,8 +30,8 @@ fn an_image_for_a_text_only_backend_is_found_before_the_first_request() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one run, checked step by step")]
-fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
-    let server = answering();
+fn invalid_tasks_and_roles_are_refused_before_the_run() {
+    let server = Server::answering();
     let backend = server.backend("");
     let one = "tasks: [{task_id: t, dataset_id: rows}]\n";
     let second = "  - {adapter_id: other, role_type: dut_model, backend_id: model}\nmetrics";
@@ -102,16 +103,16 @@ fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
         ),
         ("", "", "task_parallelism: 0\n".to_owned(), vec!["`task_parallelism` must be"]),
     ];
-    for (old, new, further, expected) in cases {
+    for (old, new, extra, expected) in cases {
         let text = suite(&backend, "[exact_match]");
         let text = if old.is_empty() { text } else { text.replacen(old, new, 1) };
-        let workspace = workspace(1, &(text + &further));
+        let workspace = workspace(1, &(text + &extra));
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
         for expected in expected {
-            assert!(ended.stderr.contains(expected), "{new}{further}\n{}", ended.stderr);
+            assert!(ended.stderr.contains(expected), "{new}{extra}\n{}", ended.stderr);
         }
     }
-    // A role of another kind, and the two ways to name a backend at once.
+    // A role of the wrong type, and both ways to name a backend at once.
     let named = suite(&backend, "[exact_match]")
         .replacen("metrics", provider, 1)
         .replace("{step: inference}", "{step: inference, adapter_id: finder}");
@@ -128,14 +129,14 @@ fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
     let both = suite(&backend, "[exact_match]").replace("backend_id: model}", &inline);
     let ended = workspace(1, &both).run(&["validate", "suite.yaml"]).expect_code(0);
     assert!(ended.stderr.contains("`backend` is used"), "{}", ended.stderr);
-    // Metrics that nothing asks.
+    // Metrics without a step that scores.
     let unscored = suite(&backend, "[exact_match]").replace(", {step: auto_eval}", "");
     let ended = workspace(1, &unscored).run(&["validate", "suite.yaml"]).expect_code(0);
     assert!(ended.stderr.contains("no task has the step `auto_eval`"), "{}", ended.stderr);
 }
 
-/// A suite with a judge and prices, at which nothing is asked.
-fn judged() -> String {
+/// A suite with a judge and prices, whose server is never reached.
+fn priced_suite() -> String {
     let nobody = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
     suite(nobody, "[exact_match]")
         .replace("metrics:", "  - {adapter_id: strict, role_type: judge_model, backend_id: model}\nmetrics:")
@@ -146,13 +147,13 @@ fn judged() -> String {
 }
 
 #[test]
-fn a_plan_says_what_a_run_would_take_and_sends_nothing() {
-    let workspace = workspace(1_000, &judged());
+fn plan_estimates_a_run_and_sends_nothing() {
+    let workspace = workspace(1_000, &priced_suite());
     let shown = workspace.run(&["plan", "suite.yaml", "--latency", "1..2"]).expect_code(0);
     assert!(shown.stdout.lines().all(|line| line.chars().count() <= 80), "{}", shown.stdout);
     insta::assert_snapshot!("plan", shown.stdout);
     let json = workspace.run(&["plan", "suite.yaml", "--latency", "1..2", "--json"]).expect_code(0);
-    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let plan = json.stdout_json();
     let (all, few) = (&plan["tasks"][0], &plan["tasks"][1]);
     assert_eq!((&all["samples"], &few["samples"], &few["repeat"]), (&json!(1_000), &json!(10), &json!(3)));
     assert_eq!(all["requests"][1]["requests"], json!({"low": 1_000.0, "high": 3_000.0}));
@@ -168,7 +169,7 @@ fn a_plan_says_what_a_run_would_take_and_sends_nothing() {
 }
 
 #[test]
-fn a_plan_counts_tokens_with_the_tokenizer_that_there_is() {
+fn plan_counts_tokens_with_the_available_tokenizer() {
     let workspace = workspace(
         10,
         &suite(
@@ -183,9 +184,9 @@ fn a_plan_counts_tokens_with_the_tokenizer_that_there_is() {
         "added_tokens": [],
     });
     workspace.write("tokenizer.json", words.to_string());
-    let plan = |suite: &str, further: &[&str]| -> Value {
-        let ended = workspace.run(&[&["plan", suite, "--json"], further].concat()).expect_code(0);
-        let plan: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let plan = |suite: &str, extra: &[&str]| -> Value {
+        let ended = workspace.run(&[&["plan", suite, "--json"], extra].concat()).expect_code(0);
+        let plan = ended.stdout_json();
         json!([plan["tasks"][0]["tokens_by"], plan["prompt_tokens"]["low"]])
     };
     // `question 0` has ten bytes, and two words.
@@ -206,16 +207,16 @@ fn a_plan_counts_tokens_with_the_tokenizer_that_there_is() {
 }
 
 #[test]
-fn a_plan_of_data_that_is_not_there_yet_says_so() {
+fn plan_says_which_data_is_not_downloaded_yet() {
     let hub = "  - {dataset_id: far, loader: hf_hub, params: {hub_id: somebody/data, endpoint: 'http://127.0.0.1:9'}}\nbackends:";
-    let text = judged().replace("backends:", hub) + "  - {task_id: far, dataset_id: far}\n";
+    let text = priced_suite().replace("backends:", hub) + "  - {task_id: far, dataset_id: far}\n";
     let workspace = workspace(1, &text);
     let shown = workspace.run(&["plan", "suite.yaml"]).expect_code(0);
     assert!(shown.stdout.contains("far: the data is not on this machine"), "{}", shown.stdout);
     let json = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0);
-    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let plan = json.stdout_json();
     assert_eq!((&plan["tasks"][0]["samples"], &plan["tasks"][2]["samples"]), (&json!(1), &Value::Null));
-    for (arguments, said) in [
+    for (arguments, message) in [
         (vec!["--latency", "5..1"], "write seconds above 0"),
         (vec!["--max-time", "soon"], "`soon` is no time"),
         (vec!["--max-cost=-1"], "a number of at least 0 is needed"),
@@ -223,6 +224,6 @@ fn a_plan_of_data_that_is_not_there_yet_says_so() {
     ] {
         let arguments = [&["plan", "suite.yaml"], arguments.as_slice()].concat();
         let ended = workspace.run(&arguments).expect_code(2);
-        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{}", ended.stderr);
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::{CommandOutput, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 
-fn cases(kind: &str) -> String {
+fn cases_file(kind: &str) -> String {
     repository().join(format!("sdk/templates/cases/{kind}.jsonl")).display().to_string()
 }
 
@@ -23,17 +23,18 @@ fn a_component_is_inspected_with_and_without_running_it() {
     insta::assert_snapshot!("inspect_metric", shown(&["plugin", "inspect", "recall.wasm"]));
     insta::assert_snapshot!("inspect_static", shown(&["plugin", "inspect", "--static", "http.wasm"]));
     let ended = workspace.run(&["plugin", "inspect", "http.wasm", "--json"]).expect_code(0);
-    let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let value = ended.stdout_json();
     assert_eq!(value["grants_asked_for"], json!(["http"]));
     assert_eq!(value["extra"]["wants"]["http"], json!(["the host of `url`"]));
     assert_eq!(value["members"][0]["params_schema"]["properties"]["url"]["type"], "string");
 }
 
 #[test]
-fn cases_are_tried_and_differences_shown() {
+fn plugin_test_runs_cases_and_shows_differences() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
-    let ended = workspace.run(&["plugin", "test", "recall.wasm", "--cases", &cases("metric")]).expect_code(0);
+    let ended =
+        workspace.run(&["plugin", "test", "recall.wasm", "--cases", &cases_file("metric")]).expect_code(0);
     assert_eq!(ended.stdout, "11 of 11 cases passed; pure: alone, batched and shuffled they give the same\n");
 
     workspace.write(
@@ -47,13 +48,13 @@ fn cases_are_tried_and_differences_shown() {
 
     let ended =
         workspace.run(&["plugin", "test", "recall.wasm", "--cases", "wrong.jsonl", "--json"]).expect_code(4);
-    let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let value = ended.stdout_json();
     assert_eq!((&value["cases"], &value["passed"]), (&json!(3), &json!(false)));
     assert_eq!(value["failures"].as_array().map(Vec::len), Some(3));
 }
 
 #[test]
-fn a_plugin_that_keeps_state_is_found_out() {
+fn plugin_test_detects_a_plugin_that_keeps_state() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
     workspace.write(
@@ -67,13 +68,13 @@ fn a_plugin_that_keeps_state_is_found_out() {
 }
 
 #[test]
-fn measurements_are_made_of_any_metric() {
+fn plugin_bench_measures_any_metric() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
     let arguments =
         ["plugin", "bench", "recall.wasm", "--seconds", "0.01", "--batch", "16", "--uncounted", "--json"];
     let ended = workspace.run(&arguments).expect_code(0);
-    let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let value = ended.stdout_json();
     for pointer in
         ["/instantiate/median_s", "/compile_s", "/items/batched/item/median_s", "/items/counting_costs"]
     {
@@ -101,7 +102,7 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
     );
     let arguments = ["list", "--plugin-dir", "folder", "--config", "suite.yaml", "--json"];
     let ended = workspace.run(&arguments).expect_code(0);
-    let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let value = ended.stdout_json();
     let named = |kind: &str, name: &str| {
         let list = value[kind].as_array().cloned().unwrap_or_default();
         list.into_iter().find(|entry| entry["name"] == name).unwrap_or_else(|| panic!("no {kind} {name}"))
@@ -113,7 +114,7 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
     assert_eq!(recall["params_schema"]["properties"]["case_sensitive"]["type"], "boolean");
     assert_eq!(named("backends", "script")["source"], "./scripted.wasm");
     assert_eq!(named("plugins", "script")["kind"], "backend");
-    // The suite can use what lies in the folder.
+    // The suite can use the plugins of the folder.
     workspace.run(&["validate", "suite.yaml", "--plugin-dir", "folder"]).expect_code(0);
     workspace.run(&["validate", "suite.yaml"]).expect_code(2);
 
@@ -123,16 +124,13 @@ fn plugins_of_a_suite_and_of_folders_are_listed() {
     assert_eq!(ended.stderr, message);
 }
 
-/// The program with a cache of its own.
-fn with_cache(workspace: &Workspace) -> CommandOutput {
-    let mut program = workspace.program();
-    program
-        .args(["plugin", "inspect", "recall.wasm", "--json"])
-        .env("GAGE_CACHE_DIR", workspace.path("cache"));
-    CommandOutput::of(program.output().expect("the program runs"))
+/// Inspects a component with a cache of its own.
+fn inspect_with_cache(workspace: &Workspace) -> CommandOutput {
+    let cache = [("GAGE_CACHE_DIR", workspace.path("cache"))];
+    workspace.run_with_env(cache, &["plugin", "inspect", "recall.wasm", "--json"])
 }
 
-fn compiled(workspace: &Workspace) -> Vec<std::path::PathBuf> {
+fn compiled_files(workspace: &Workspace) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(workspace.path("cache/components")).expect("a folder");
     entries.flatten().map(|entry| entry.path()).collect()
 }
@@ -142,43 +140,46 @@ fn the_compile_cache_survives_damage_and_races() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
     std::thread::scope(|scope| {
-        let started: Vec<_> = (0..4).map(|_| scope.spawn(|| with_cache(&workspace))).collect();
+        let started: Vec<_> = (0..4).map(|_| scope.spawn(|| inspect_with_cache(&workspace))).collect();
         for one in started {
             one.join().expect("no panic").expect_code(0);
         }
     });
-    let files = compiled(&workspace);
+    let files = compiled_files(&workspace);
     assert_eq!(files.len(), 1, "{files:?}");
     let sound = std::fs::read(&files[0]).expect("a file");
     for damage in [sound[..sound.len() / 2].to_vec(), Vec::new(), [b"x", sound.as_slice()].concat()] {
         std::fs::write(&files[0], damage).expect("written");
-        let ended = with_cache(&workspace).expect_code(0);
+        let ended = inspect_with_cache(&workspace).expect_code(0);
         assert!(ended.stderr.contains("it is made anew"), "{}", ended.stderr);
-        assert_eq!(std::fs::read(&compiled(&workspace)[0]).expect("a file"), sound);
+        assert_eq!(std::fs::read(&compiled_files(&workspace)[0]).expect("a file"), sound);
     }
     let mut flipped = sound.clone();
     flipped[sound.len() / 2] ^= 1;
     std::fs::write(&files[0], flipped).expect("written");
-    with_cache(&workspace).expect_code(0);
-    assert_eq!(std::fs::read(&compiled(&workspace)[0]).expect("a file"), sound);
-    assert!(with_cache(&workspace).expect_code(0).stderr.is_empty(), "nothing to say about a sound entry");
+    inspect_with_cache(&workspace).expect_code(0);
+    assert_eq!(std::fs::read(&compiled_files(&workspace)[0]).expect("a file"), sound);
+    assert!(
+        inspect_with_cache(&workspace).expect_code(0).stderr.is_empty(),
+        "nothing to say about a sound entry"
+    );
 }
 
 #[cfg(unix)]
 #[test]
-fn code_that_others_could_write_is_not_loaded() {
+fn compiled_code_that_others_can_write_is_not_loaded() {
     use std::os::unix::fs::PermissionsExt as _;
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
-    with_cache(&workspace).expect_code(0);
+    inspect_with_cache(&workspace).expect_code(0);
     let mode = |path: &std::path::Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
-    let (folder, file) = (workspace.path("cache/components"), compiled(&workspace).remove(0));
+    let (folder, file) = (workspace.path("cache/components"), compiled_files(&workspace).remove(0));
     assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).expect("set");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("set");
-    let ended = with_cache(&workspace).expect_code(0);
+    let ended = inspect_with_cache(&workspace).expect_code(0);
     assert!(ended.stderr.contains("others can write to it"), "{}", ended.stderr);
-    assert_eq!((mode(&folder), mode(&compiled(&workspace)[0])), (0o700, 0o600));
+    assert_eq!((mode(&folder), mode(&compiled_files(&workspace)[0])), (0o700, 0o600));
 }
 
 #[test]

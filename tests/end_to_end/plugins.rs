@@ -1,17 +1,19 @@
-//! The section `plugins`: what is refused, what is granted, and what a grant does not give.
+//! The section `plugins`: refusals, grants, and the limits of grants.
 
+use crate::files::texts_below;
+use crate::scripted_backend::constant_backend;
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 
-/// A suite with plugins in front.
+/// A suite with a section `plugins`.
 fn with_plugins(plugins: &str, suite: &str) -> String {
     suite.replacen("datasets:", &format!("plugins:\n{plugins}datasets:"), 1)
 }
 
-/// What a person sees, with what differs from build to build taken out.
-fn shown(workspace: &Workspace, ended: &CommandOutput) -> String {
+/// A transcript without the parts that differ between builds.
+fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String {
     let folder = workspace.path("").display().to_string();
     let text = ended.transcript().replace(&folder, "[folder]/");
     let mut filtered = String::new();
@@ -31,7 +33,7 @@ fn shown(workspace: &Workspace, ended: &CommandOutput) -> String {
 }
 
 /// A component that was built against another version of the contract.
-fn of_version(version: &str) -> Vec<u8> {
+fn component_of_version(version: &str) -> Vec<u8> {
     let mut bytes = gage_test_guests::BARE_WORD_RECALL.to_vec();
     let (ours, other) = (b"@0.1.0", format!("@{version}"));
     assert_eq!(ours.len(), other.len());
@@ -44,7 +46,7 @@ fn of_version(version: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_with_what_to_do() {
+fn unusable_plugins_are_refused_with_advice() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
@@ -55,9 +57,9 @@ fn what_cannot_be_used_is_refused_with_what_to_do() {
     workspace.write("machine.wasm", b"\x7fELF\x02\x01\x01\0");
     workspace.write("empty.wasm", b"");
     workspace.write("text.wasm", b"(component)");
-    workspace.write("other.wasm", of_version("0.2.0"));
+    workspace.write("other.wasm", component_of_version("0.2.0"));
     let model = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9', model: m}";
-    let entry = |further: &str| format!("  - {{id: mine, source: ./recall.wasm{further}}}\n");
+    let entry = |extra: &str| format!("  - {{id: mine, source: ./recall.wasm{extra}}}\n");
     let zeros = "0".repeat(64);
     let cases: Vec<(&str, String, &str)> = vec![
         ("another_file", entry(&format!(", sha256: {zeros}")), "[word_recall]"),
@@ -111,12 +113,12 @@ fn what_cannot_be_used_is_refused_with_what_to_do() {
         let text = if plugins.is_empty() { plain } else { with_plugins(&plugins, &plain) };
         workspace.write("suite.yaml", text);
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
-        insta::assert_snapshot!(format!("plugins_{name}"), shown(&workspace, &ended));
+        insta::assert_snapshot!(format!("plugins_{name}"), normalized_transcript(&workspace, &ended));
     }
 }
 
 #[test]
-fn a_component_that_could_ask_itself_is_refused() {
+fn component_that_could_call_itself_is_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("majority.wasm", gage_test_guests::SELF_CONSISTENCY);
@@ -136,16 +138,16 @@ fn a_component_that_could_ask_itself_is_refused() {
 
 const SECRET: &str = "sk-very/secret+42";
 
-/// A server that says the secret back in every way that it can.
-fn echoing(request: &Request) -> ResponseTemplate {
+/// Replies with the secret in the answer and in a header.
+fn echo_secret(request: &Request) -> ResponseTemplate {
     let bearer =
         request.headers.get("authorization").map(|value| value.to_str().unwrap_or_default().to_owned());
     let key = bearer.unwrap_or_default().replace("Bearer ", "");
     completion(&format!("you sent [{key}]")).insert_header("x-echo", key.as_str())
 }
 
-/// A suite whose model is `http-model`, which was granted a host.
-fn asks_a_server(grants: &str, url: &str) -> String {
+/// A suite whose model is the component `http-model`, with grants.
+fn http_model_suite(grants: &str, url: &str) -> String {
     let backend = format!(
         "type: custom_script\n    config:\n      component: asks\n      config: {{url: '{url}', model: m, secret: THE_KEY}}"
     );
@@ -154,36 +156,20 @@ fn asks_a_server(grants: &str, url: &str) -> String {
 }
 
 fn run_with_secret(workspace: &Workspace, run_id: &str) -> CommandOutput {
-    let mut program = workspace.program();
-    program.args(["run", "suite.yaml", "--run-id", run_id, "--log", "debug"]).env("THE_KEY", SECRET);
-    CommandOutput::of(program.output().expect("the program runs"))
-}
-
-/// Every file of a folder, as text.
-fn files_of(folder: &std::path::Path) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files.extend(files_of(&path));
-        } else {
-            let bytes = std::fs::read(&path).expect("a file");
-            files.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
-        }
-    }
-    files
+    let arguments = ["run", "suite.yaml", "--run-id", run_id, "--log", "debug"];
+    workspace.run_with_env([("THE_KEY", SECRET)], &arguments)
 }
 
 #[test]
-fn promise_9_a_granted_host_is_asked_and_the_secret_stays_with_the_host() {
+fn promise_9_granted_host_is_asked_and_the_secret_stays_hidden() {
     let workspace = Workspace::new();
-    let server = Server::start(echoing);
+    let server = Server::start(echo_secret);
     workspace.write("rows.jsonl", rows(40));
     workspace.write("http_model.wasm", gage_test_guests::HTTP_MODEL);
     let address = server.server.address().to_string();
     let grants = format!("{{http: [{{host: '{address}', methods: [POST]}}], secrets: [THE_KEY]}}");
     let url = format!("{}/v1/chat/completions", server.server.uri());
-    workspace.write("suite.yaml", asks_a_server(&grants, &url));
+    workspace.write("suite.yaml", http_model_suite(&grants, &url));
     let ended = run_with_secret(&workspace, "r").expect_code(0);
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 40);
@@ -191,14 +177,14 @@ fn promise_9_a_granted_host_is_asked_and_the_secret_stays_with_the_host() {
         assert_eq!(sample["model_output"]["answer"], "you sent [[secret THE_KEY]]", "{sample}");
     }
     let inner = SECRET.to_owned();
-    for (name, text) in files_of(&workspace.path("runs")) {
+    for (name, text) in texts_below(&workspace.path("runs")) {
         assert!(!text.contains(&inner), "{name} holds the secret");
     }
     assert!(!ended.stdout.contains(&inner) && !ended.stderr.contains(&inner));
 }
 
 #[test]
-fn what_was_not_granted_is_refused_to_the_component() {
+fn calls_without_a_grant_are_refused() {
     let workspace = Workspace::new();
     let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = std::sync::Arc::clone(&asked);
@@ -258,7 +244,7 @@ fn what_was_not_granted_is_refused_to_the_component() {
         ),
     ];
     for (name, grants, url, message) in cases {
-        workspace.write("suite.yaml", asks_a_server(&grants, &url));
+        workspace.write("suite.yaml", http_model_suite(&grants, &url));
         run_with_secret(&workspace, name).expect_code(4);
         for sample in workspace.samples(name) {
             assert_eq!(sample["outcome"], "backend_error", "{name}: {sample}");
@@ -280,8 +266,10 @@ fn redirects_are_returned_and_not_followed() {
     workspace.write("http_model.wasm", gage_test_guests::HTTP_MODEL);
     let grants =
         format!("{{http: [{{host: '{}', methods: [POST]}}], secrets: [THE_KEY]}}", server.server.address());
-    workspace
-        .write("suite.yaml", asks_a_server(&grants, &format!("{}/v1/chat/completions", server.server.uri())));
+    workspace.write(
+        "suite.yaml",
+        http_model_suite(&grants, &format!("{}/v1/chat/completions", server.server.uri())),
+    );
     run_with_secret(&workspace, "r").expect_code(4);
     for sample in workspace.samples("r") {
         let found = sample["error"]["message"].as_str().unwrap_or_default().to_owned();
@@ -289,8 +277,8 @@ fn redirects_are_returned_and_not_followed() {
     }
 }
 
-/// A suite whose model asks the role `helper`, which a script answers.
-fn asks_a_role(budget: &str, config: &str) -> String {
+/// A suite whose model asks the role `helper`, which is a script.
+fn majority_suite(budget: &str, config: &str) -> String {
     format!(
         "api_version: gage/v1alpha1
 kind: PipelineConfig
@@ -318,13 +306,13 @@ custom:
 }
 
 #[test]
-fn a_component_composes_answers_of_a_role_within_its_budget() {
+fn component_asks_a_role_within_its_budget() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(10));
     workspace.write("majority.wasm", gage_test_guests::SELF_CONSISTENCY);
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let config = "{role: helper, samples: 2}";
-    workspace.write("suite.yaml", asks_a_role("max_calls: 1000, max_tokens: 100000", config));
+    workspace.write("suite.yaml", majority_suite("max_calls: 1000, max_tokens: 100000", config));
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 10);
@@ -336,8 +324,8 @@ fn a_component_composes_answers_of_a_role_within_its_budget() {
         );
     }
 
-    // Two calls a sample: after four samples nine calls leave one, which is half an answer.
-    workspace.write("suite.yaml", asks_a_role("max_calls: 9, max_tokens: 100000", config));
+    // Two calls per sample: nine calls suffice for four samples and half of a fifth.
+    workspace.write("suite.yaml", majority_suite("max_calls: 9, max_tokens: 100000", config));
     workspace.run(&["run", "suite.yaml", "--run-id", "calls", "--concurrency", "1"]).expect_code(4);
     let ends: Vec<Value> =
         workspace.samples("calls").iter().map(|sample| sample["outcome"].clone()).collect();
@@ -345,12 +333,12 @@ fn a_component_composes_answers_of_a_role_within_its_budget() {
     let last = &workspace.samples("calls")[9]["error"]["message"];
     assert_eq!(last, "limit_exceeded: the budget of the role 'helper' is used up: 9 calls");
 
-    workspace.write("suite.yaml", asks_a_role("max_calls: 1000, max_tokens: 12", config));
+    workspace.write("suite.yaml", majority_suite("max_calls: 1000, max_tokens: 12", config));
     workspace.run(&["run", "suite.yaml", "--run-id", "tokens", "--concurrency", "1"]).expect_code(4);
     let last = &workspace.samples("tokens")[9]["error"]["message"];
     assert_eq!(last, "limit_exceeded: the budget of the role 'helper' is used up: 12 tokens");
 
-    workspace.write("suite.yaml", asks_a_role("max_calls: 1000, max_tokens: 1000", "{role: dut}"));
+    workspace.write("suite.yaml", majority_suite("max_calls: 1000, max_tokens: 1000", "{role: dut}"));
     workspace.run(&["run", "suite.yaml", "--run-id", "other"]).expect_code(4);
     let message = &workspace.samples("other")[0]["error"]["message"];
     assert_eq!(message, "denied: the role 'dut' is not granted; granted are: helper");
@@ -360,11 +348,10 @@ fn a_component_composes_answers_of_a_role_within_its_budget() {
 fn promise_8_a_plugin_that_fails_on_every_item_gives_no_score() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(20));
-    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: trap}}";
-    // Content with nothing at all, a suite still does not end well when nothing was scored.
-    let text = suite(backend, "[obedient]") + "tasks: [{task_id: t, dataset_id: rows, min_coverage: 0}]\n";
+    let backend = constant_backend(&workspace, "trap");
+    // Even with `min_coverage: 0`, a run without any score fails.
+    let text = suite(&backend, "[obedient]") + "tasks: [{task_id: t, dataset_id: rows, min_coverage: 0}]\n";
     workspace.write("suite.yaml", with_plugins("  - {id: bad, source: ./hostile.wasm}\n", &text));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     assert!(workspace.samples("r").iter().all(|sample| sample["outcome"] == "plugin_error"));
@@ -374,18 +361,17 @@ fn promise_8_a_plugin_that_fails_on_every_item_gives_no_score() {
 }
 
 #[test]
-fn limits_of_the_suite_are_those_of_the_plugin() {
+fn limits_of_the_suite_apply_to_the_plugin() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(3));
-    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: loop}}";
+    let backend = constant_backend(&workspace, "loop");
     let plugins = "  - {id: bad, source: ./hostile.wasm, limits: {fuel_per_item: 1000000}}\n";
-    // Named by its file, it is the same entry.
+    // The file name leads to the same entry.
     for (run_id, metric) in
         [("name", "obedient"), ("id", "bad"), ("member", "bad#obedient"), ("file", "./hostile.wasm")]
     {
-        workspace.write("suite.yaml", with_plugins(plugins, &suite(backend, &format!("['{metric}']"))));
+        workspace.write("suite.yaml", with_plugins(plugins, &suite(&backend, &format!("['{metric}']"))));
         workspace.run(&["run", "suite.yaml", "--run-id", run_id]).expect_code(4);
         for sample in workspace.samples(run_id) {
             let message = sample["error"]["message"].as_str().unwrap_or_default().to_owned();
@@ -395,14 +381,12 @@ fn limits_of_the_suite_are_those_of_the_plugin() {
 }
 
 #[test]
-fn promise_6_the_same_suite_with_one_and_many_workers_three_times() {
+fn promise_6_runs_with_one_and_many_workers_are_equal() {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
     workspace.write("rows.jsonl", rows(300));
-    let backend =
-        "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: answer 7}}";
-    workspace.write("suite.yaml", suite(backend, "[./recall.wasm, exact_match, contains]"));
+    let backend = constant_backend(&workspace, "answer 7");
+    workspace.write("suite.yaml", suite(&backend, "[./recall.wasm, exact_match, contains]"));
     let (mut files, mut fuel) = (Vec::new(), Vec::new());
     for round in 0..3 {
         for concurrency in ["1", "16"] {
@@ -423,7 +407,7 @@ fn promise_6_the_same_suite_with_one_and_many_workers_three_times() {
 }
 
 #[test]
-fn media_of_the_messages_are_read_by_digest_and_no_others() {
+fn plugin_reads_only_media_of_its_messages() {
     let workspace = Workspace::new();
     workspace.write("media.wasm", gage_test_guests::MEDIA_BACKEND);
     let row = |id: &str, content: &Value| {
@@ -461,7 +445,7 @@ fn media_of_the_messages_are_read_by_digest_and_no_others() {
 }
 
 #[test]
-fn a_backend_that_asks_for_ever_is_ended() {
+fn backend_that_calls_the_host_forever_is_ended() {
     let workspace = Workspace::new();
     let slow = Server::start(|_: &Request| completion("late").set_delay(std::time::Duration::from_secs(600)));
     workspace.write("asks.wasm", gage_test_guests::ASKING_BACKEND);

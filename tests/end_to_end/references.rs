@@ -1,12 +1,12 @@
-//! Several right answers, and where rows, Samples and suites have them.
+//! Several right answers per row, in every form that rows and suites accept.
 
+use crate::scripted_backend::scripted_backend;
 use crate::support::{Workspace, suite};
 use serde_json::{Value, json};
 
 /// A workspace whose model gives each row's `say` as its answer.
-fn workspace(rows: &[Value], metrics: &str, further: &str) -> Workspace {
+fn workspace(rows: &[Value], metrics: &str, extra: &str) -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let answers: Value = rows
         .iter()
         .enumerate()
@@ -20,10 +20,8 @@ fn workspace(rows: &[Value], metrics: &str, further: &str) -> Workspace {
         row.to_string() + "\n"
     });
     workspace.write("rows.jsonl", written.collect::<String>());
-    let backend = format!(
-        "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{answers: {answers}}}}}"
-    );
-    workspace.write("suite.yaml", suite(&backend, metrics) + further);
+    let backend = scripted_backend(&workspace, &json!({"answers": answers}));
+    workspace.write("suite.yaml", suite(&backend, metrics) + extra);
     workspace
 }
 
@@ -37,7 +35,7 @@ fn scores(workspace: &Workspace) -> Vec<Vec<Option<f64>>> {
 }
 
 #[test]
-fn each_of_several_references_is_right() {
+fn each_of_several_references_is_accepted() {
     let metric = |id: &str, name: &str, params: Value| json!({"metric_id": id, "implementation": name, "params": params});
     let any = |field: &str| json!({"any_reference": true, "label_field": field});
     let canonical = json!({
@@ -69,7 +67,7 @@ fn each_of_several_references_is_right() {
     let found = scores(&workspace);
     let expected = [
         [1, 1, 1, 1, 0, 1, 1, 0, 0, 0],
-        // Of two texts none is compared by value, but for the metrics on numbers.
+        // Only the metrics on numbers compare texts by value.
         [1, 0, 0, 0, 0, 1, 1, 1, 1, 1],
         [1, 1, 1, 1, 0, 1, 1, 0, 0, 0],
         [0, 0, 0, 0, 0, 1, 1, 0, 0, 0],
@@ -81,7 +79,7 @@ fn each_of_several_references_is_right() {
 }
 
 #[test]
-fn references_that_are_given_as_such_are_read_alike() {
+fn references_in_either_form_are_read_alike() {
     let metrics = "[{exact_match: {any_reference: true, label_field: references}}, squad]";
     let rows = [
         json!({"say": "two", "references": ["one", "two"]}),
@@ -93,7 +91,7 @@ fn references_that_are_given_as_such_are_read_alike() {
 }
 
 #[test]
-fn several_options_of_a_row_are_right() {
+fn several_options_of_a_row_can_be_right() {
     let row = |say: &str, answer: Value| json!({"say": say, "choices": ["Paris", "Oslo", "Rome", "Bern"], "answer": answer});
     let rows = [
         row("C", json!(["A", "C"])),
@@ -117,7 +115,7 @@ fn several_options_of_a_row_are_right() {
 }
 
 #[test]
-fn what_does_not_vary_has_no_error() {
+fn figures_without_variance_have_no_standard_error() {
     let row = |number: usize| json!({"say": "right", "answer": if number.is_multiple_of(4) { "wrong" } else { "right" }, "group": number / 4});
     let rows: Vec<Value> = (0..24).map(row).collect();
     let figure = |id: &str, aggregation: &str| json!({"metric_id": id, "implementation": "exact_match", "aggregation": aggregation});
@@ -147,7 +145,7 @@ fn what_does_not_vary_has_no_error() {
 }
 
 #[test]
-fn paths_of_a_sample_are_checked_as_those_of_the_suite() {
+fn field_paths_of_a_sample_are_checked_like_those_of_a_suite() {
     let odd = ["references[0]", "", "sample..q", "sample.", "references.-1"];
     let row = |path: &str| {
         let config = json!({"metrics": {"exact_match": {"label_field": path}}});
@@ -169,7 +167,7 @@ fn paths_of_a_sample_are_checked_as_those_of_the_suite() {
 }
 
 #[test]
-fn an_aggregator_with_parameters_of_its_own_is_told() {
+fn metric_parameters_that_differ_in_an_aggregator_are_reported() {
     let metric = |aggregation: Value| {
         json!([{
             "metric_id": "b", "implementation": "bleu", "params": {"smooth_method": "add-k", "lowercase": true},
@@ -177,7 +175,7 @@ fn an_aggregator_with_parameters_of_its_own_is_told() {
         }])
     };
     let rows = [json!({"say": "x", "answer": "x"})];
-    for (aggregation, is_told) in [
+    for (aggregation, is_reported) in [
         (json!("corpus_bleu"), true),
         (json!({"corpus_bleu": {"smooth_method": "floor"}}), true),
         (json!({"corpus_bleu": {"smooth_method": "add-k"}}), false),
@@ -185,11 +183,11 @@ fn an_aggregator_with_parameters_of_its_own_is_told() {
     ] {
         let workspace = workspace(&rows, &metric(aggregation.clone()).to_string(), "");
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
-        let said = format!("{}{}", ended.stdout, ended.stderr);
+        let output = format!("{}{}", ended.stdout, ended.stderr);
         let expected =
             "the aggregator `corpus_bleu`, which has parameters of its own, and there `smooth_method` is";
-        assert_eq!(said.contains(expected), is_told, "{aggregation}: {said}");
-        assert!(!said.contains("`lowercase` of the metric"), "{said}");
-        assert_eq!(said.contains("corpus_bleu: {smooth_method: \"add-k\"}"), is_told, "{said}");
+        assert_eq!(output.contains(expected), is_reported, "{aggregation}: {output}");
+        assert!(!output.contains("`lowercase` of the metric"), "{output}");
+        assert_eq!(output.contains("corpus_bleu: {smooth_method: \"add-k\"}"), is_reported, "{output}");
     }
 }

@@ -1,37 +1,32 @@
-//! Run folders that somebody else has been at: edited, without a manifest, with lines of others in the journal; and those of runs
-//! without any sample.
+//! Run folders that were edited, lost their manifest, or have foreign lines in the journal; and runs without samples.
 
+use crate::scripted_backend::constant_backend;
 use crate::support::{CommandOutput, Workspace, rows, suite};
-use serde_json::Value;
 use std::fs;
-use std::process::Stdio;
 
 const SUITE: &str = "suite.yaml";
 
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(40));
-    let backend =
-        "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: answer 7}}";
-    let named = suite(backend, "[exact_match]")
+    let backend = constant_backend(&workspace, "answer 7");
+    let named = suite(&backend, "[exact_match]")
         .replace("kind: PipelineConfig\n", "kind: PipelineConfig\nmetadata: {name: words}\n");
     workspace.write(SUITE, named);
     workspace
 }
 
-fn begin(workspace: &Workspace, run_id: &str) {
+fn run(workspace: &Workspace, run_id: &str) {
     workspace.run(&["run", SUITE, "--run-id", run_id, "--quiet"]).expect_code(0);
 }
 
-/// A run that was killed when some of its samples were recorded.
-fn killed(workspace: &Workspace, run_id: &str) {
+/// Starts a run and kills it once some of its samples are recorded.
+fn run_and_kill(workspace: &Workspace, run_id: &str) {
     let journal = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
     for _ in 0..50 {
         let _ = fs::remove_dir_all(workspace.path(&format!("runs/{run_id}")));
-        let mut command = workspace.program();
-        command.args(["run", SUITE, "--run-id", run_id, "--quiet", "--concurrency", "1"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let arguments = ["run", SUITE, "--run-id", run_id, "--quiet", "--concurrency", "1"];
+        let mut child = workspace.start_silent(&arguments);
         loop {
             if fs::metadata(&journal).is_ok_and(|data| data.len() > 2_000) {
                 child.kill().expect("killed");
@@ -50,13 +45,13 @@ fn killed(workspace: &Workspace, run_id: &str) {
 }
 
 #[test]
-fn lines_of_others_behind_a_journal_are_told_and_kept() {
+fn foreign_lines_after_a_journal_are_reported_and_kept() {
     let workspace = workspace();
-    begin(&workspace, "whole");
-    killed(&workspace, "r");
+    run(&workspace, "whole");
+    run_and_kill(&workspace, "r");
     let path = workspace.path("runs/r/journal/000001.jsonl");
     let mut journal = fs::read(&path).expect("a journal");
-    // What was torn goes as ever, and is not worth a word.
+    // A torn record is dropped without a warning.
     journal.truncate(journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
     let own = journal.len();
     let strange = b"{\"task_id\":\"rows\"}\nnot a line of a journal\n\0\0\0\n01234567 {\"torn\":";
@@ -74,8 +69,8 @@ fn lines_of_others_behind_a_journal_are_told_and_kept() {
     let again = workspace.run(&["run", SUITE, "--resume", "r"]).expect_code(0);
     assert!(again.stderr.is_empty(), "{}", again.stderr);
 
-    // Records of another run are no torn end: they were written to their end.
-    killed(&workspace, "s");
+    // Whole records of another run are not a torn end.
+    run_and_kill(&workspace, "s");
     let path = workspace.path("runs/s/journal/000001.jsonl");
     let mut journal = fs::read(&path).expect("a journal");
     journal.truncate(journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
@@ -88,9 +83,9 @@ fn lines_of_others_behind_a_journal_are_told_and_kept() {
 }
 
 #[test]
-fn a_run_whose_end_is_torn_goes_on_without_a_word() {
+fn run_with_a_torn_journal_resumes_without_a_warning() {
     let workspace = workspace();
-    killed(&workspace, "r");
+    run_and_kill(&workspace, "r");
     let path = workspace.path("runs/r/journal/000001.jsonl");
     let mut journal = fs::read(&path).expect("a journal");
     journal.extend_from_slice(b"01234567 {\"line\":");
@@ -102,10 +97,10 @@ fn a_run_whose_end_is_torn_goes_on_without_a_word() {
 }
 
 #[test]
-fn what_is_for_people_may_be_another_when_a_run_goes_on_and_the_name_may_not() {
+fn resume_accepts_another_description_but_not_another_name() {
     let workspace = workspace();
-    begin(&workspace, "whole");
-    killed(&workspace, "r");
+    run(&workspace, "whole");
+    run_and_kill(&workspace, "r");
     let suite = workspace.read(SUITE);
     workspace.write(SUITE, suite.replace("name: words", "name: words, description: of today"));
     let resumed = workspace.run(&["run", SUITE, "--resume"]).expect_code(0);
@@ -123,7 +118,7 @@ fn what_is_for_people_may_be_another_when_a_run_goes_on_and_the_name_may_not() {
 }
 
 #[test]
-fn a_run_without_samples_is_verified_and_not_scored_again() {
+fn run_without_samples_is_verified_and_cannot_be_rescored() {
     let workspace = workspace();
     let suite = workspace.read(SUITE);
     workspace.write(SUITE, suite.replace("{path: rows.jsonl}", "{path: rows.jsonl, filter: {id: none}}"));
@@ -143,9 +138,9 @@ fn a_run_without_samples_is_verified_and_not_scored_again() {
 }
 
 #[test]
-fn a_run_may_be_called_like_a_word_of_a_flag() {
+fn run_id_may_equal_a_value_of_a_flag() {
     let workspace = workspace();
-    begin(&workspace, "n");
+    run(&workspace, "n");
     workspace.run(&["run", SUITE, "--resume", "n", "--quiet"]).expect_code(0);
     assert_eq!(
         fs::read_dir(workspace.path("runs"))
@@ -156,12 +151,12 @@ fn a_run_may_be_called_like_a_word_of_a_flag() {
     );
 }
 
-/// What all commands say of the same folder is the same, and what they advise can be done.
+/// All commands report the same folder alike, and their advice works.
 #[test]
-fn a_run_folder_without_a_manifest_is_told_alike_everywhere() {
+fn every_command_reports_a_missing_manifest_alike() {
     let workspace = workspace();
-    begin(&workspace, "good");
-    begin(&workspace, "lost");
+    run(&workspace, "good");
+    run(&workspace, "lost");
     fs::remove_file(workspace.path("runs/lost/manifest.json")).expect("removed");
     workspace.write("runs/foreign/notes.txt", "");
     fs::create_dir(workspace.path("runs/empty")).expect("a folder");
@@ -184,35 +179,35 @@ fn a_run_folder_without_a_manifest_is_told_alike_everywhere() {
                 from a copy, or start again with another --run-id";
     for arguments in readers.into_iter().chain(["run suite.yaml --resume RUN", "run suite.yaml --run-id RUN"])
     {
-        let said = of("lost", arguments);
-        assert!(said.contains(lost) && !said.contains("did you mean"), "{arguments}: {said}");
+        let message = of("lost", arguments);
+        assert!(message.contains(lost) && !message.contains("did you mean"), "{arguments}: {message}");
     }
     assert!(workspace.run(&["runs", "list"]).expect_code(0).stderr.contains(lost));
     assert!(workspace.run(&["runs", "gc", "--keep", "9"]).expect_code(0).stderr.contains(lost));
     for arguments in readers {
-        let said = of("nothing", arguments);
-        assert!(said.contains("there is no run"), "{arguments}: {said}");
+        let message = of("nothing", arguments);
+        assert!(message.contains("there is no run"), "{arguments}: {message}");
     }
-    let said = of("foreign", "run suite.yaml --resume RUN");
-    assert!(said.contains("name another") && !said.contains("start it without"), "{said}");
-    let said = of("foreign", "run suite.yaml --run-id RUN");
-    assert!(said.contains("files that are of no run") && !said.contains("--resume"), "{said}");
-    for run in ["nothing", "empty"] {
-        let said = of(run, "run suite.yaml --resume RUN");
-        assert!(said.contains("start it without --resume"), "{said}");
-        begin(&workspace, run);
+    let message = of("foreign", "run suite.yaml --resume RUN");
+    assert!(message.contains("name another") && !message.contains("start it without"), "{message}");
+    let message = of("foreign", "run suite.yaml --run-id RUN");
+    assert!(message.contains("files that are of no run") && !message.contains("--resume"), "{message}");
+    for run_id in ["nothing", "empty"] {
+        let message = of(run_id, "run suite.yaml --resume RUN");
+        assert!(message.contains("start it without --resume"), "{message}");
+        run(&workspace, run_id);
     }
 }
 
 #[test]
-fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
+fn edited_run_is_reported_wherever_its_figures_are_shown() {
     let workspace = workspace();
-    for run in ["one", "two"] {
-        begin(&workspace, run);
+    for run_id in ["one", "two"] {
+        run(&workspace, run_id);
     }
-    // One that is edited later.
+    // This run is edited below.
     workspace.run(&["runs", "baseline", "two"]).expect_code(0);
-    let told = |arguments: &[&str]| workspace.run(arguments).expect_code(0).stderr;
+    let warnings_of = |arguments: &[&str]| workspace.run(arguments).expect_code(0).stderr;
     let shown: [&[&str]; 6] = [
         &["runs", "list"],
         &["runs", "list", "--json"],
@@ -222,7 +217,7 @@ fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
         &["export", "two", "--format", "csv", "--force"],
     ];
     for arguments in shown {
-        assert!(!told(arguments).contains("cannot be trusted"), "{arguments:?}");
+        assert!(!warnings_of(arguments).contains("cannot be trusted"), "{arguments:?}");
     }
     for (file, from, to, part) in [
         ("summary.json", "\"value\": 0.025", "\"value\": 0.925", "the figures"),
@@ -231,11 +226,11 @@ fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
         let path = format!("runs/two/{file}");
         let before = workspace.read(&path);
         assert!(before.contains(from), "{before}");
-        // Files are put in their place by renaming.
+        // The file is replaced, as a program would.
         workspace.write("edited", before.replace(from, to));
         fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
         for arguments in shown.into_iter().chain([["report", "two", "--output", "r.html"].as_slice()]) {
-            let said = told(arguments);
+            let message = warnings_of(arguments);
             let is_list = arguments[0] == "runs" && arguments[1] != "show";
             let expected = if is_list {
                 format!("two: {part} cannot be trusted")
@@ -243,12 +238,11 @@ fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
                 format!("{part} of two cannot be trusted")
             };
             assert!(
-                said.contains(&expected) || is_list && arguments.contains(&"--json"),
-                "{arguments:?}: {said}"
+                message.contains(&expected) || is_list && arguments.contains(&"--json"),
+                "{arguments:?}: {message}"
             );
         }
-        let listed: Value =
-            serde_json::from_str(&workspace.run(&["runs", "list", "--json"]).stdout).expect("JSON");
+        let listed = workspace.run(&["runs", "list", "--json"]).stdout_json();
         let runs = listed["runs"].as_array().expect("runs");
         let edited: Vec<bool> = runs.iter().map(|run| !run["edited"].is_null()).collect();
         assert_eq!(edited.iter().filter(|edited| **edited).count(), 1, "{listed}");
@@ -262,7 +256,7 @@ fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
         assert!(compared.stdout.contains("INVALID"), "{}", compared.stdout);
         workspace.write("edited", before);
         fs::rename(workspace.path("edited"), workspace.path(&path)).expect("as it was");
-        assert!(!told(&["runs", "list"]).contains("cannot be trusted"));
+        assert!(!warnings_of(&["runs", "list"]).contains("cannot be trusted"));
     }
     let _: CommandOutput = workspace.run(&["verify", "two"]).expect_code(0);
 }

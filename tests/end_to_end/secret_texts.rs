@@ -1,15 +1,15 @@
-//! Secrets that a suite puts where samples are made of: into prompts, into what preprocessors take, into the path of a dataset,
-//! into what metrics are told. None of them stands in a run folder, and nothing comes out differently for that.
+//! Secrets in prompts, in parameters of preprocessors and metrics, and in the path of a dataset: none of them is in a run folder,
+//! and redaction does not change the results.
 
-use crate::server::{Server, completion, number_of};
+use crate::files::texts_below;
+use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace};
 use crate::words_suite::write_suite;
 use std::fs;
-use std::path::Path;
 
 const SUITE: &str = "config/custom/words.yaml";
 
-/// The name of a variable, where it stands in the suite, and its value.
+/// The name of a variable, its use in the suite, and its value.
 const SECRETS: [(&str, &str, &str); 5] = [
     ("FOLDER", "a folder of the dataset", "folder-of-me-1"),
     ("SYSTEM", "what a preprocessor puts into each Sample", "system-of-me-1"),
@@ -18,7 +18,7 @@ const SECRETS: [(&str, &str, &str); 5] = [
     ("STYLE", "a parameter of a metric", "(style-of-me-1|answer [0-7]$)"),
 ];
 
-/// A suite that takes each of them out of a variable, whose name has an ending.
+/// A suite that reads each of [`SECRETS`] from a variable whose name has an ending.
 fn workspace(server: &Server, ending: &str) -> Workspace {
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
@@ -55,33 +55,20 @@ fn workspace(server: &Server, ending: &str) -> Workspace {
 
 fn run(workspace: &Workspace, ending: &str, arguments: &[&str]) -> CommandOutput {
     let variables = SECRETS.map(|(name, _, value)| (format!("{name}{ending}"), value));
-    CommandOutput::of(workspace.program().args(arguments).envs(variables).output().expect("the program runs"))
+    workspace.run_with_env(variables, arguments)
 }
 
-fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => texts_below(&path, found),
-            false => {
-                let text = String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned();
-                found.push((path.display().to_string(), text));
-            }
-        }
-    }
-}
-
-/// Answers that say what was asked.
-fn repeating() -> Server {
-    Server::start(|request| match number_of(request) % 5 {
+/// A server some of whose answers repeat the request.
+fn echo_server() -> Server {
+    Server::start(|request| match question_number(request) % 5 {
         0 => completion(&String::from_utf8_lossy(&request.body)),
-        _ => completion(&format!("answer {}", number_of(request))),
+        _ => completion(&format!("answer {}", question_number(request))),
     })
 }
 
 #[test]
-fn no_secret_of_what_samples_are_made_of_stands_in_a_run_folder() {
-    let server = repeating();
+fn secrets_that_samples_are_made_of_are_in_no_run_folder() {
+    let server = echo_server();
     let workspace = workspace(&server, "_TOKEN");
     let with = |arguments: &[&str]| run(&workspace, "_TOKEN", arguments);
     with(&["lock", SUITE]).expect_code(0);
@@ -91,8 +78,7 @@ fn no_secret_of_what_samples_are_made_of_stands_in_a_run_folder() {
     }
     with(&["report", "r"]).expect_code(0);
     with(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
-    let mut texts = Vec::new();
-    texts_below(&workspace.path("runs"), &mut texts);
+    let texts = texts_below(&workspace.path("runs"));
     assert!(texts.iter().any(|(path, _)| path.ends_with("samples.jsonl")));
     for (_, place, value) in SECRETS {
         for (path, text) in &texts {
@@ -103,19 +89,17 @@ fn no_secret_of_what_samples_are_made_of_stands_in_a_run_folder() {
     assert_eq!(sample["messages"][0]["content"][0]["text"], "Be (secret)");
     let path = sample["_dataset_metadata"]["path"].as_str().expect("a path");
     assert!(path.ends_with("data/${FOLDER_TOKEN}/rows.jsonl"), "{path}");
-    // Nothing that is not scored by is needed to check it.
+    // A check needs only the secrets that scoring uses.
     let style = ("STYLE_TOKEN", SECRETS[4].2);
     for id in ["r", "again"] {
-        let mut verify = workspace.program();
-        let verified = verify.args(["verify", id]).envs([style]).output().expect("the program runs");
-        CommandOutput::of(verified).expect_code(0);
+        workspace.run_with_env([style], &["verify", id]).expect_code(0);
         with(&["verify", id]).expect_code(0);
     }
 }
 
 #[test]
-fn what_is_blanked_changes_neither_figures_nor_what_goes_on() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+fn redaction_changes_neither_figures_nor_resume() {
+    let server = Server::answering();
     let (secret, open) = (workspace(&server, "_TOKEN"), workspace(&server, "_WORD"));
     run(&secret, "_TOKEN", &["run", SUITE, "--run-id", "r"]).expect_code(0);
     run(&open, "_WORD", &["run", SUITE, "--run-id", "r"]).expect_code(0);
@@ -126,7 +110,7 @@ fn what_is_blanked_changes_neither_figures_nor_what_goes_on() {
     };
     assert_eq!(figures(&secret), figures(&open));
     assert_eq!(figures(&secret)[1], 0.4);
-    // Where no variable is a secret, nothing is looked for.
+    // Without secret variables nothing is redacted.
     assert!(open.read("runs/r/samples.jsonl").contains("system-of-me-1"));
     run(&secret, "_TOKEN", &["run", SUITE, "--run-id", "parts", "--max-samples", "7"]).expect_code(0);
     run(&secret, "_TOKEN", &["run", SUITE, "--resume", "parts"]).expect_code(0);
@@ -135,10 +119,10 @@ fn what_is_blanked_changes_neither_figures_nor_what_goes_on() {
     }
 }
 
-/// Such a value is sent, and stands beside the figures as what was sent.
+/// Such a value is sent; the recorded parameters hold its variable.
 #[test]
-fn what_is_sent_out_of_a_secret_is_named_beside_the_figures() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+fn sampling_params_from_a_secret_are_recorded_by_variable() {
+    let server = Server::answering();
     for (from, to) in [
         ("  steps:", "  sampling_params: {stop: ['${END_KEY}']}\n  steps:"),
         ("model: m", "model: m, default_params: {stop: ['${END_KEY}']}"),
@@ -148,11 +132,9 @@ fn what_is_sent_out_of_a_secret_is_named_beside_the_figures() {
         let suite = workspace.read(SUITE);
         assert!(suite.contains(from), "{suite}");
         workspace.write(SUITE, suite.replace(from, to));
-        let mut program = workspace.program();
-        let ran = program.args(["run", SUITE, "--run-id", "r"]).env("END_KEY", "end-of-me-1");
-        CommandOutput::of(ran.output().expect("the program runs")).expect_code(0);
-        let mut texts = Vec::new();
-        texts_below(&workspace.path("runs"), &mut texts);
+        let end = [("END_KEY", "end-of-me-1")];
+        workspace.run_with_env(end, &["run", SUITE, "--run-id", "r"]).expect_code(0);
+        let texts = texts_below(&workspace.path("runs"));
         assert!(texts.iter().all(|(_, text)| !text.contains("end-of-me-1")));
         let stop = &workspace.json("r", "summary.json")["tasks"][0]["sampling_params"]["stop"];
         assert_eq!(stop, &serde_json::json!(["${END_KEY}"]));
@@ -162,8 +144,8 @@ fn what_is_sent_out_of_a_secret_is_named_beside_the_figures() {
 }
 
 #[test]
-fn a_name_or_a_path_out_of_a_secret_is_refused() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+fn name_or_path_from_a_secret_is_refused() {
+    let server = Server::answering();
     for (from, to, place) in [
         ("metadata: {name: words}", "metadata: {name: '${NAME_KEY}'}", "metadata.name"),
         ("metadata: {name: words}", "metadata: {name: 'a ${NAME_KEY:-b}'}", "metadata.name"),
@@ -206,14 +188,11 @@ fn a_name_or_a_path_out_of_a_secret_is_refused() {
             &["run", SUITE],
             &["distill", SUITE, "--builtin-name", "x"],
         ] {
-            // Which parameters of a metric are paths is known where it is loaded; a template keeps the variable.
+            // Only a loaded metric knows which of its parameters are paths; `distill` loads none and keeps the variable.
             if (command[0], place) == ("distill", "params.label_field") {
                 continue;
             }
-            let mut program = workspace.program();
-            let refused =
-                program.args(command).env("NAME_KEY", "the-name-1").output().expect("the program runs");
-            let refused = CommandOutput::of(refused).expect_code(2);
+            let refused = workspace.run_with_env([("NAME_KEY", "the-name-1")], command).expect_code(2);
             assert!(
                 refused.stderr.contains(place)
                     && refused.stderr.contains("take it from a variable without KEY"),

@@ -1,17 +1,15 @@
-//! Secrets of every odd form: none is written or shown, in whichever spelling a server repeats it; and what is played back needs
-//! none.
+//! Secrets of every form: none is written or shown, in any spelling that a server repeats; and a replay needs none.
 
-use crate::server::{Server, completion, number_of};
-use crate::support::{CommandOutput, Workspace};
+use crate::files::texts_below;
+use crate::server::{Server, completion, question_number};
+use crate::support::Workspace;
 use crate::words_suite::{RUN_CONFIG, write_suite};
 use base64::Engine as _;
 use serde_json::json;
-use std::fs;
-use std::path::Path;
 use wiremock::ResponseTemplate;
 
-/// A text as JSON that is ASCII alone.
-fn in_ascii(text: &str) -> String {
+/// A text with all but plain characters as JSON escapes.
+fn ascii_json(text: &str) -> String {
     let escaped = |unit: u16| match u8::try_from(unit).map(char::from) {
         Ok(one) if one.is_ascii_alphanumeric() || " :{}[],_.-".contains(one) => one.to_string(),
         _ => format!("\\u{unit:04x}"),
@@ -19,7 +17,7 @@ fn in_ascii(text: &str) -> String {
     text.encode_utf16().map(escaped).collect()
 }
 
-fn in_address(text: &str) -> String {
+fn percent_encoded(text: &str) -> String {
     let escaped = |byte: u8| match char::from(byte) {
         one if one.is_ascii_alphanumeric() || "-_.~".contains(one) => one.to_string(),
         _ => format!("%{byte:02X}"),
@@ -27,20 +25,20 @@ fn in_address(text: &str) -> String {
     text.bytes().map(escaped).collect()
 }
 
-/// The spellings of a secret that must be nowhere.
+/// The spellings of a secret that must not occur anywhere.
 fn spellings(secret: &str) -> Vec<String> {
     let in_json = json!(secret).to_string();
     vec![
         secret.to_owned(),
         in_json.trim_matches('"').to_owned(),
-        in_ascii(secret),
-        in_address(secret),
+        ascii_json(secret),
+        percent_encoded(secret),
         base64::engine::general_purpose::STANDARD.encode(secret).trim_end_matches('=').to_owned(),
     ]
 }
 
-/// A server that repeats a secret in one way after the other, in answers, streams, refusals and numbers.
-fn repeating(secret: &str) -> Server {
+/// A server that repeats a secret in a different way for each question: in answers, errors and unknown fields.
+fn secret_echo_server(secret: &str) -> Server {
     let secret = secret.to_owned();
     Server::start(move |request| {
         let body = String::from_utf8_lossy(&request.body).into_owned();
@@ -50,13 +48,13 @@ fn repeating(secret: &str) -> Server {
                 "{{\"choices\": [{{\"index\": 0, \"finish_reason\": \"stop\", \"message\": {{\"role\": \"assistant\", \"content\": \"{content}\"}}}}]}}"
             )
         };
-        match number_of(request) % 7 {
+        match question_number(request) % 7 {
             0 => completion(&format!("{secret} was sent in {body}")),
-            1 => raw(answered(&in_ascii(&secret))),
-            2 => raw(answered(&in_address(&secret))),
+            1 => raw(answered(&ascii_json(&secret))),
+            2 => raw(answered(&percent_encoded(&secret))),
             3 => ResponseTemplate::new(400)
                 .set_body_json(json!({"error": {"message": format!("{}{secret}", "x ".repeat(85))}})),
-            4 => ResponseTemplate::new(400).set_body_string(format!("no: {}", in_ascii(&secret))),
+            4 => ResponseTemplate::new(400).set_body_string(format!("no: {}", ascii_json(&secret))),
             5 => {
                 let encoded = base64::engine::general_purpose::STANDARD.encode(format!("me:{secret}"));
                 completion(&format!("Basic {encoded}"))
@@ -69,26 +67,12 @@ fn repeating(secret: &str) -> Server {
     })
 }
 
-/// Every file below a folder, unpacked where it is packed, but for those that the test wrote.
-fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            texts_below(&path, found);
-        } else if !path.ends_with("custom/words.yaml") && !path.ends_with("custom/bad.yaml") {
-            let bytes = fs::read(&path).expect("a file");
-            let bytes = zstd::decode_all(bytes.as_slice()).unwrap_or(bytes);
-            found.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
-        }
-    }
-}
-
 struct Case {
     name: &'static str,
     /// Keys of the backend.
     keys: &'static str,
     variable: Option<(&'static str, &'static str)>,
-    /// What must be nowhere.
+    /// The text that must not occur anywhere.
     secret: &'static str,
 }
 
@@ -173,9 +157,9 @@ const CASES: [Case; 13] = [
     },
 ];
 
-/// Runs everything that writes or says something, and gives all of it.
-fn everything(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(String, String)> {
-    let mut said = Vec::new();
+/// Runs every command that writes or prints something. Returns the outputs and all files but the suites of the test.
+fn run_every_command(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(String, String)> {
+    let mut outputs = Vec::new();
     for command in [
         "validate config/custom/words.yaml",
         "validate config/custom/bad.yaml",
@@ -191,34 +175,35 @@ fn everything(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(Str
         "report r",
     ] {
         let arguments: Vec<&str> = command.split(' ').collect();
-        let mut program = workspace.program();
-        let output = program.args(&arguments).envs(variable).output().expect("the program runs");
-        let ended = CommandOutput::of(output);
+        let ended = workspace.run_with_env(variable, &arguments);
         assert!(!matches!(ended.code, Some(1 | 101) | None), "{command}: {}", ended.transcript());
-        said.push((command.to_owned(), ended.transcript()));
+        outputs.push((command.to_owned(), ended.transcript()));
     }
     for made in ["runs/r/samples.jsonl", "runs/locked/samples.jsonl", "tape.zst", RUN_CONFIG, "log.txt"] {
-        assert!(workspace.path(made).exists(), "no {made}: {said:?}");
+        assert!(workspace.path(made).exists(), "no {made}: {outputs:?}");
     }
-    texts_below(&workspace.path("."), &mut said);
-    said
+    let is_output = |(path, _): &(String, String)| {
+        !path.ends_with("custom/words.yaml") && !path.ends_with("custom/bad.yaml")
+    };
+    outputs.extend(texts_below(&workspace.path("")).into_iter().filter(is_output));
+    outputs
 }
 
 #[test]
-fn no_odd_form_of_a_secret_is_written_or_shown() {
+fn no_spelling_of_a_secret_is_written_or_shown() {
     for Case { name, keys, variable, secret } in CASES {
-        let server = repeating(secret);
+        let server = secret_echo_server(secret);
         let workspace = Workspace::new();
         let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
         write_suite(&workspace, &format!("type: openai_http\n    {config}"), "");
-        // In the line of the secret something is wrong, so that the line is shown.
+        // The line with the secret has an error, so that it is shown.
         let suite = workspace.read("config/custom/words.yaml");
         let bad = config.replace("model: m", "model: m, max_retries: many");
         workspace.write("config/custom/bad.yaml", suite.replace(&config, &bad));
-        let said = everything(&workspace, variable);
-        assert!(said[1].1.contains("max_retries"), "{}", said[1].1);
+        let outputs = run_every_command(&workspace, variable);
+        assert!(outputs[1].1.contains("max_retries"), "{}", outputs[1].1);
         for spelling in spellings(secret) {
-            for (place, text) in &said {
+            for (place, text) in &outputs {
                 assert!(!text.contains(&spelling), "{name}: {spelling} in {place}:\n{text}");
             }
         }
@@ -226,7 +211,7 @@ fn no_odd_form_of_a_secret_is_written_or_shown() {
 }
 
 #[test]
-fn lines_of_a_block_are_hidden_where_an_error_shows_them() {
+fn lines_of_a_secret_block_are_hidden_in_errors() {
     let workspace = Workspace::new();
     for (keys, wrong) in [
         ("        private_key: |\n          line-one\n          line-two\n", "        private_key: again\n"),
@@ -247,9 +232,9 @@ fn lines_of_a_block_are_hidden_where_an_error_shows_them() {
 }
 
 #[test]
-fn what_was_recorded_is_played_back_without_any_key() {
+fn recorded_run_is_replayed_without_any_key() {
     let server = Server::start(|request| {
-        completion(&format!("answer {}, for {}", number_of(request), "sk-of-the-body-1"))
+        completion(&format!("answer {}, for {}", question_number(request), "sk-of-the-body-1"))
     });
     let workspace = Workspace::new();
     let keys = "api_key: '${THE_KEY}', headers: {X-Kind: '${K_TOKEN}', X-Auth: 'Bearer ${H_TOKEN}'}, \
@@ -264,12 +249,7 @@ fn what_was_recorded_is_played_back_without_any_key() {
         ("OTHER", "short"),
     ];
     let run = |arguments: &[&str], with_keys: bool| {
-        let mut program = workspace.program();
-        program.args(arguments);
-        if with_keys {
-            program.envs(variables);
-        }
-        CommandOutput::of(program.output().expect("the program runs"))
+        workspace.run_with_env(variables.into_iter().filter(|_| with_keys), arguments)
     };
     run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"], true).expect_code(0);
     run(&["init", "words"], true).expect_code(0);
@@ -282,7 +262,7 @@ fn what_was_recorded_is_played_back_without_any_key() {
     let samples = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
     assert_eq!(samples("recorded"), samples("played"));
     assert!(samples("played").contains("for (secret)"), "{}", samples("played"));
-    // What is no secret must still be there.
+    // Variables that are not secrets are still needed.
     let suite = workspace.read("config/custom/words.yaml").replace("size: 3", "size: '${SIZE}'");
     workspace.write("config/custom/words.yaml", suite);
     let open = run(&["run", "config/custom/words.yaml", "--replay", "tape.zst"], false).expect_code(2);

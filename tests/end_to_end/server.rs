@@ -10,11 +10,11 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// A reply of the chat completions API.
 pub(crate) fn completion(answer: &str) -> ResponseTemplate {
-    completion_that_ended(answer, "stop")
+    completion_with_reason(answer, "stop")
 }
 
-/// The same with the reason for which it ended.
-pub(crate) fn completion_that_ended(answer: &str, reason: &str) -> ResponseTemplate {
+/// A [`completion`] with a finish reason.
+pub(crate) fn completion_with_reason(answer: &str, reason: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
         "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": answer}}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2},
@@ -22,22 +22,22 @@ pub(crate) fn completion_that_ended(answer: &str, reason: &str) -> ResponseTempl
 }
 
 /// The number at the end of the question of a request: `question 17`.
-pub(crate) fn number_of(request: &Request) -> usize {
+pub(crate) fn question_number(request: &Request) -> usize {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let question = body["messages"][0]["content"].as_str().unwrap_or_default().to_owned();
     question.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
 }
 
-/// A function that answers.
-struct With<F>(F);
+/// Responds with a function.
+struct FnResponder<F>(F);
 
-impl<F: Fn(&Request) -> ResponseTemplate + Send + Sync> Respond for With<F> {
+impl<F: Fn(&Request) -> ResponseTemplate + Send + Sync> Respond for FnResponder<F> {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         (self.0)(request)
     }
 }
 
-/// A server that answers with a function, on a runtime of its own.
+/// A server that responds with a function, on a runtime of its own.
 pub(crate) struct Server {
     /// Runs the server for as long as it lives.
     runtime: tokio::runtime::Runtime,
@@ -49,49 +49,55 @@ impl Server {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let server = runtime.block_on(async {
             let server = MockServer::start().await;
-            let mock =
-                Mock::given(method("POST")).and(path("/v1/chat/completions")).respond_with(With(respond));
+            let mock = Mock::given(method("POST"))
+                .and(path("/v1/chat/completions"))
+                .respond_with(FnResponder(respond));
             mock.mount(&server).await;
             server
         });
         Server { runtime, server }
     }
 
-    /// How many requests came.
+    /// A server that answers `answer 7` to `question 7`.
+    pub(crate) fn answering() -> Server {
+        Server::start(|request| completion(&format!("answer {}", question_number(request))))
+    }
+
+    /// The number of requests received.
     pub(crate) fn requests(&self) -> usize {
         let received = self.runtime.block_on(self.server.received_requests());
         received.map_or(0, |requests| requests.len())
     }
 
-    /// The bodies of the requests that came, at whatever path.
+    /// The bodies of all requests received, at any path.
     pub(crate) fn bodies(&self) -> Vec<Value> {
         let received = self.runtime.block_on(self.server.received_requests()).unwrap_or_default();
         received.iter().map(|request| serde_json::from_slice(&request.body).expect("JSON")).collect()
     }
 
-    /// Answers requests at a further path.
-    pub(crate) fn also_at(
+    /// Responds to requests at another path as well.
+    pub(crate) fn respond_at(
         &self,
         at: &str,
         respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
     ) {
-        let mock = Mock::given(method("POST")).and(path(at)).respond_with(With(respond));
+        let mock = Mock::given(method("POST")).and(path(at)).respond_with(FnResponder(respond));
         self.runtime.block_on(mock.mount(&self.server));
     }
 
-    /// The backend of a suite that asks this server, with further keys.
-    pub(crate) fn backend(&self, further: &str) -> String {
-        format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{further}}}", self.server.uri())
+    /// The backend of a suite that sends requests to this server, with further keys.
+    pub(crate) fn backend(&self, extra: &str) -> String {
+        format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{extra}}}", self.server.uri())
     }
 }
 
 #[test]
-fn two_thousand_samples_with_sixty_four_in_flight() {
+fn two_thousand_samples_run_with_sixty_four_in_flight() {
     let inflight = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&inflight);
     let server = Server::start(move |request| {
         seen.fetch_add(1, Ordering::SeqCst);
-        completion(&format!("answer {}", number_of(request)))
+        completion(&format!("answer {}", question_number(request)))
     });
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(2_000));
@@ -99,7 +105,7 @@ fn two_thousand_samples_with_sixty_four_in_flight() {
     let ended = workspace
         .run(&["run", "suite.yaml", "--concurrency", "64", "--run-id", "r", "--json"])
         .expect_code(0);
-    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let report = ended.stdout_json();
     assert_eq!(report["summary"]["samples"]["total"], 2_000);
     assert_eq!(report["summary"]["metrics"][0]["value"], 1.0);
     assert_eq!(inflight.load(Ordering::SeqCst), 2_000);
@@ -113,11 +119,11 @@ fn two_thousand_samples_with_sixty_four_in_flight() {
 }
 
 #[test]
-fn a_request_that_waits_to_be_sent_again_holds_up_no_other() {
+fn request_that_waits_for_a_retry_delays_no_other() {
     let asked: Arc<Mutex<Vec<usize>>> = Arc::default();
     let seen = Arc::clone(&asked);
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = number == 0 && !seen.contains(&0);
         seen.push(number);
@@ -138,7 +144,7 @@ fn a_request_that_waits_to_be_sent_again_holds_up_no_other() {
 }
 
 #[test]
-fn a_request_says_what_the_suite_says() {
+fn request_holds_the_settings_of_the_suite() {
     type SeenRequests = Vec<(Value, Option<String>)>;
     let bodies: Arc<Mutex<SeenRequests>> = Arc::default();
     let seen = Arc::clone(&bodies);
@@ -155,12 +161,9 @@ fn a_request_says_what_the_suite_says() {
     let text = suite(&backend, "[exact_match]")
         .replace("backend_id: model}", "backend_id: model, sampling_params: {seed: 0, stop: \"\\n\"}}");
     workspace.write("suite.yaml", text);
-    let output = workspace
-        .program()
-        .args(["run", "suite.yaml", "--run-id", "r"])
-        .env("SECRET_KEY", "sk-very-secret")
-        .output();
-    assert_eq!(output.expect("the program runs").status.code(), Some(0));
+    workspace
+        .run_with_env([("SECRET_KEY", "sk-very-secret")], &["run", "suite.yaml", "--run-id", "r"])
+        .expect_code(0);
     let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
     let (body, key) = &bodies[0];
     assert_eq!(key.as_deref(), Some("Bearer sk-very-secret"));
@@ -177,10 +180,10 @@ fn a_request_says_what_the_suite_says() {
 }
 
 #[test]
-fn failures_are_tried_again_and_then_counted_but_never_scored() {
+fn failures_are_retried_then_counted_but_never_scored() {
     let tries: Arc<Mutex<std::collections::HashMap<usize, usize>>> = Arc::default();
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         let mut tries = tries.lock().unwrap_or_else(PoisonError::into_inner);
         let attempt = tries.entry(number).or_insert(0);
         *attempt += 1;
@@ -225,16 +228,16 @@ fn failures_are_tried_again_and_then_counted_but_never_scored() {
     assert_eq!(found, expected.map(|(id, end)| (id.to_owned(), end.to_owned())));
     assert_eq!(workspace.json("r", "manifest.json")["status"], "incomplete");
 
-    // The figure is that of a run without the failures; a resumed run tries them again.
+    // The figure is that of a run without the failures; a resumed run repeats them.
     let again = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--resume"]).expect_code(4);
     assert!(again.stderr.contains("6 of 10"), "{}", again.stderr);
 }
 
 #[test]
-fn a_server_that_is_down_is_an_incomplete_run() {
+fn unreachable_server_gives_an_incomplete_run() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(3));
-    // A port that was free a moment ago, and to which nobody listens.
+    // A port that was free a moment ago, and at which nothing listens.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|socket| socket.local_addr())
         .expect("a port")
@@ -251,7 +254,7 @@ fn a_server_that_is_down_is_an_incomplete_run() {
 }
 
 #[test]
-fn what_a_server_says_is_not_trusted() {
+fn replies_of_a_server_are_not_trusted() {
     let server = Server::start(|request| {
         let key =
             request.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -261,7 +264,7 @@ fn what_a_server_says_is_not_trusted() {
                 "usage": {"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX},
             })
         };
-        match number_of(request) {
+        match question_number(request) {
             0 => ResponseTemplate::new(400)
                 .set_body_json(json!({"error": {"message": format!("bad key {key}")}})),
             1 => ResponseTemplate::new(200).set_body_json(reply(&format!("your key is {key}"))),
@@ -275,12 +278,8 @@ fn what_a_server_says_is_not_trusted() {
     workspace.write("rows.jsonl", rows(6));
     let backend = server.backend(", api_key: '${MY_KEY}', max_retries: 0, headers: {X-Other: '${MY_KEY}'}");
     workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
-    let output = workspace
-        .program()
-        .args(["run", "suite.yaml", "--run-id", "r"])
-        .env("MY_KEY", "sk-very-secret")
-        .output();
-    let ended = crate::support::CommandOutput::of(output.expect("the program runs")).expect_code(4);
+    let key = [("MY_KEY", "sk-very-secret")];
+    let ended = workspace.run_with_env(key, &["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     let ends: Vec<Value> = workspace.samples("r").iter().map(|sample| sample["outcome"].clone()).collect();
     let failed = "backend_error";
     assert_eq!(ends, [failed, "scored", "scored", failed, failed, "scored"]);
@@ -299,8 +298,8 @@ fn what_a_server_says_is_not_trusted() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_log_that_cannot_be_written_loses_no_sample() {
-    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+fn unwritable_log_loses_no_sample() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(200));
     let metrics = "[{exact_match: {label_field: sample.nothing, on_missing_field: warn}}]";

@@ -1,71 +1,54 @@
-//! Suites that are frozen: distill, init, lock, run --locked, verify; and what is refused.
+//! Frozen suites: distill, init, lock, run --locked and verify, and what they refuse.
 
+use crate::files::texts_below;
 use crate::server::{Server, completion};
-use crate::support::{CommandOutput, Workspace, repository, rows};
-use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
-use serde_json::Value;
-use std::path::Path;
+use crate::support::{Workspace, repository, rows};
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 
 const SECRET: &str = "sk-live-0123456789abcdef";
 
-/// The backend of a server, with the key as the test has it.
-fn with_key(server: &Server, key: &str) -> String {
+/// The backend of a server with an API key.
+fn backend_with_key(server: &Server, key: &str) -> String {
     format!(
         "type: openai_http\n    config: {{base_url: '{}/v1', model: m, api_key: {key}}}",
         server.server.uri()
     )
 }
 
-/// All files below a folder, as one text.
-fn all_text(folder: &Path) -> String {
-    let mut text = String::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => text.push_str(&all_text(&path)),
-            false => text.push_str(&String::from_utf8_lossy(&std::fs::read(&path).expect("a file"))),
-        }
-    }
-    text
-}
-
 #[test]
-fn a_suite_is_frozen_run_and_verified_by_one_command_each() {
-    let server = served();
+fn suite_is_frozen_run_and_verified_by_one_command_each() {
+    let server = Server::answering();
     let workspace = Workspace::new();
-    write_suite(&workspace, &with_key(&server, "'${THE_KEY}'"), "");
-    let run = |arguments: &[&str]| {
-        let output =
-            workspace.program().env("THE_KEY", SECRET).args(arguments).output().expect("the program runs");
-        CommandOutput::of(output)
-    };
+    write_suite(&workspace, &backend_with_key(&server, "'${THE_KEY}'"), "");
+    let run = |arguments: &[&str]| workspace.run_with_env([("THE_KEY", SECRET)], arguments);
     run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
     run(&["init", "words"]).expect_code(0);
     run(&["lock", RUN_CONFIG]).expect_code(0);
     run(&["run", RUN_CONFIG, "--locked", "--run-id", "one", "--concurrency", "1"]).expect_code(0);
     let verified = run(&["verify", "one"]).expect_code(0);
     assert!(verified.stdout.contains("2 figures and every sample came out the same"), "{}", verified.stdout);
-    // The same again comes to the same files.
+    // The same commands give the same files.
     let again = run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
     assert!(again.stdout.contains("nothing written"), "{}", again.stdout);
     let again = run(&["init", "words"]).expect_code(0);
     assert!(again.stdout.contains("nothing written"), "{}", again.stdout);
     run(&["lock", RUN_CONFIG, "--check"]).expect_code(0);
     run(&["run", RUN_CONFIG, "--frozen", "--run-id", "many", "--concurrency", "64"]).expect_code(0);
-    for file in ["samples.jsonl", "summary.json", "gage.lock", "config.yaml"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read("one"), read("many"), "{file}");
-    }
-    // The lock of a run is that of its suite, but for the rows, which only `lock` counts.
+    let files = ["samples.jsonl", "summary.json", "gage.lock", "config.yaml"];
+    workspace.assert_equal_files("one", "many", &files);
+    // The lock of a locked run is the lock of its suite, with the number of rows, which only `lock` counts.
     assert_eq!(workspace.read("runs/one/gage.lock"), workspace.read(LOCK));
     assert!(workspace.read(LOCK).contains("rows: 40"), "{}", workspace.read(LOCK));
-    assert!(!all_text(&workspace.path("runs")).contains(SECRET));
-    assert!(!all_text(&workspace.path("config")).contains(SECRET));
+    for (file, text) in
+        [texts_below(&workspace.path("runs")), texts_below(&workspace.path("config"))].concat()
+    {
+        assert!(!text.contains(SECRET), "{file}");
+    }
 }
 
 #[test]
-fn no_secret_is_written_whichever_way_it_came() {
-    let server = served();
+fn no_secret_is_written_wherever_it_comes_from() {
+    let server = Server::answering();
     for (case, key, variable) in [
         ("a literal", SECRET.to_owned(), None),
         ("a default", format!("'${{THE_KEY:-{SECRET}}}'"), None),
@@ -86,41 +69,36 @@ fn no_secret_is_written_whichever_way_it_came() {
         ("a part", "'sk-live-${REST}'".to_owned(), Some(("REST", "0123456789abcdef"))),
     ] {
         let workspace = Workspace::new();
-        write_suite(&workspace, &with_key(&server, &key), "");
-        let run = |arguments: &[&str]| {
-            let mut program = workspace.program();
-            program.args(arguments);
-            program.envs(variable);
-            CommandOutput::of(program.output().expect("the program runs")).expect_code(0)
-        };
+        write_suite(&workspace, &backend_with_key(&server, &key), "");
+        let run = |arguments: &[&str]| workspace.run_with_env(variable, arguments).expect_code(0);
         run(&["run", "config/custom/words.yaml", "--run-id", "r"]);
-        let mut set = workspace.program();
-        set.args(["run", "config/custom/words.yaml", "--run-id", "set"])
-            .envs(variable)
-            .env("SET_KEY", SECRET);
-        set.args(["--set", "backends.model.config.extra_body.user=${SET_KEY}"]);
-        CommandOutput::of(set.output().expect("the program runs")).expect_code(0);
+        let set = "backends.model.config.extra_body.user=${SET_KEY}";
+        let variables = variable.into_iter().chain([("SET_KEY", SECRET)]);
+        let arguments = ["run", "config/custom/words.yaml", "--run-id", "set", "--set", set];
+        workspace.run_with_env(variables, &arguments).expect_code(0);
         run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]);
         run(&["init", "words"]);
         run(&["init", "words", "--mode", "pipeline-config"]);
         run(&["lock", RUN_CONFIG]);
         run(&["run", RUN_CONFIG, "--locked", "--run-id", "locked"]);
         for folder in ["runs", "config/builtin_templates", "config/run_configs"] {
-            assert!(!all_text(&workspace.path(folder)).contains("0123456789abcdef"), "{case}: {folder}");
+            for (file, text) in texts_below(&workspace.path(folder)) {
+                assert!(!text.contains("0123456789abcdef"), "{case}: {file}");
+            }
         }
         assert!(!workspace.read("config/custom/words_from_v1_1.yaml").contains("0123456789abcdef"), "{case}");
     }
 }
 
 #[test]
-fn what_differs_is_shown_checked_and_taken_over() {
-    let server = served();
+fn lock_shows_checks_and_accepts_differences() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     freeze(&workspace);
     workspace.write("config/data/rows.jsonl", rows(41));
     let json = workspace.run(&["lock", RUN_CONFIG, "--check", "--json"]).expect_code(3);
-    let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let report = json.stdout_json();
     let fields: Vec<&str> = report["differences"]
         .as_array()
         .expect("a list")
@@ -134,7 +112,7 @@ fn what_differs_is_shown_checked_and_taken_over() {
     assert!(again.stderr.contains("datasets.rows.digest"), "{}", again.stderr);
     assert!(again.stderr.contains("the lock is as it was"), "{}", again.stderr);
     let again = workspace.run(&["lock", RUN_CONFIG, "--json"]).expect_code(3);
-    assert_eq!(serde_json::from_str::<Value>(&again.stdout).expect("JSON"), report);
+    assert_eq!(again.stdout_json(), report);
     workspace.run(&["lock", RUN_CONFIG, "--update", "prompts"]).expect_code(0);
     workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(3);
     workspace.run(&["lock", RUN_CONFIG, "--update", "datasets.rows"]).expect_code(0);
@@ -146,7 +124,7 @@ fn what_differs_is_shown_checked_and_taken_over() {
     assert!(fewer.stderr.contains("--max-samples"), "{}", fewer.stderr);
     let set = workspace.run(&["run", RUN_CONFIG, "--locked", "--set", "metrics=[contains]"]).expect_code(3);
     assert!(set.stderr.contains("settings.metrics"), "{}", set.stderr);
-    // The lock of another suite, and none.
+    // The lock of another suite, and a missing lock.
     workspace.write(
         "config/other.yaml",
         workspace
@@ -156,7 +134,7 @@ fn what_differs_is_shown_checked_and_taken_over() {
     );
     let other = workspace.run(&["run", "config/other.yaml", "--locked", "--lock", LOCK]).expect_code(3);
     assert!(other.stderr.contains("is of the suite `words`, and this is `other`"), "{}", other.stderr);
-    // Also where it cannot be used: what differs from the lock of another suite says nothing.
+    // An unusable suite is reported before the lock of another suite.
     workspace.write(
         "config/broken.yaml",
         workspace.read("config/other.yaml").replace("metrics: [", "metrics: [no_such, "),
@@ -168,10 +146,10 @@ fn what_differs_is_shown_checked_and_taken_over() {
     assert!(idle.stderr.contains("--locked"), "{}", idle.stderr);
 }
 
-/// What a RunConfig sets under `global` reaches every placeholder, also those that `init` copied into it.
+/// The values under `global` reach every placeholder, also those that `init` copied into the RunConfig.
 #[test]
-fn the_placeholders_of_a_run_config_have_the_values_that_it_sets() {
-    let server = served();
+fn run_config_values_fill_every_placeholder() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let text = workspace.read("config/custom/words.yaml");
@@ -195,8 +173,8 @@ fn the_placeholders_of_a_run_config_have_the_values_that_it_sets() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
-fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
-    let server = served();
+fn invalid_run_configs_are_refused_with_the_position() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let text = workspace.read("config/custom/words.yaml");
@@ -255,7 +233,7 @@ fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
         assert_eq!(ended.code, Some(2), "{case}: {}", ended.transcript());
         assert!(ended.stderr.contains(expected), "{case}: {}", ended.transcript());
     }
-    // A value that is set is used, and one that is left out is that of the template.
+    // A value that is set is used; the template has the default.
     workspace.write(RUN_CONFIG, good.replace("pattern: answer", "pattern: question"));
     workspace.run(&["run", RUN_CONFIG, "--run-id", "set"]).expect_code(0);
     workspace.write(RUN_CONFIG, good.replace("  global:\n    pattern: answer\n", ""));
@@ -272,7 +250,7 @@ fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
 }
 
 #[test]
-fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
+fn several_tasks_are_frozen_together_only_on_request() {
     let workspace = Workspace::new();
     let suite = repository().join("config/custom/tiny.yaml");
     let suite = suite.to_str().expect("a path");
@@ -285,7 +263,7 @@ fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
     assert!(!workspace.path("config").exists());
     let merged =
         workspace.run(&["distill", suite, "--builtin-name", "all", "--force-merge", "--json"]).expect_code(0);
-    let report: Value = serde_json::from_str(&merged.stdout).expect("JSON");
+    let report = merged.stdout_json();
     assert_eq!((report["mode"].as_str(), report["version"].as_str()), (Some("monolithic"), Some("v1")));
     assert!(report["parameters"].as_array().is_some_and(|all| all.len() == 5), "{report}");
     let taken = workspace
@@ -297,7 +275,7 @@ fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
         .expect_code(0);
     workspace.run(&["init", "all", "--version", "v2"]).expect_code(2);
     workspace.run(&["init", "none"]).expect_code(2);
-    // A suite that is made of a template is that template again.
+    // A suite made of a template gives the same template again.
     workspace.run(&["init", "all", "--version", "v1", "--mode", "pipeline-config"]).expect_code(0);
     let back = workspace
         .run(&[
@@ -309,7 +287,7 @@ fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
             "--json",
         ])
         .expect_code(0);
-    let back: Value = serde_json::from_str(&back.stdout).expect("JSON");
+    let back = back.stdout_json();
     assert_eq!(back["digest"], report["digest"]);
     let bound = workspace.run(&["init", "all"]).expect_code(0);
     assert!(bound.stdout.contains("all v7"), "{}", bound.stdout);
@@ -320,8 +298,8 @@ fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn labels_are_pinned_by_a_suite_and_by_its_lock() {
-    let server = served();
+fn label_files_are_pinned_by_a_suite_and_by_its_lock() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let labels = |last: &str| (0..39).map(|number| format!("{number}\n")).collect::<String>() + last;
@@ -343,7 +321,7 @@ fn labels_are_pinned_by_a_suite_and_by_its_lock() {
     workspace.write("config/custom/nothing.yaml", of_nothing);
     let ended = workspace.run(&["validate", "config/custom/nothing.yaml"]).expect_code(2);
     assert!(ended.stderr.contains("`labels_sha256` without `labels_path`"), "{}", ended.stderr);
-    // Without the digest in the suite, the lock has it.
+    // The lock holds the digest if the suite does not.
     let keys = "params:\n      labels_path: ${config_dir}/../data/labels.txt";
     workspace.write("config/custom/words.yaml", suite.replace("params:", keys));
     workspace.run(&["lock", "config/custom/words.yaml"]).expect_code(0);
@@ -353,7 +331,7 @@ fn labels_are_pinned_by_a_suite_and_by_its_lock() {
 }
 
 #[test]
-fn a_picture_that_was_changed_is_refused_by_a_lock_and_when_a_run_is_gone_on_with() {
+fn changed_image_is_refused_by_lock_and_resume() {
     let server = Server::start(|_| completion("red"));
     let workspace = Workspace::new();
     std::fs::create_dir_all(workspace.path("data")).expect("a folder");
@@ -369,7 +347,7 @@ fn a_picture_that_was_changed_is_refused_by_a_lock_and_when_a_run_is_gone_on_wit
     workspace.run(&["lock", "suite.yaml"]).expect_code(0);
     assert!(workspace.read("suite.gage.lock").contains("media: \"sha256:"));
     workspace.run(&["run", "suite.yaml", "--locked"]).expect_code(0);
-    // A byte behind the picture's end changes no pixel, and is another file all the same.
+    // A byte after the end of the image changes no pixel, but makes another file.
     let mut bytes = std::fs::read(workspace.path("data/a.png")).expect("a file");
     bytes.push(0);
     std::fs::write(workspace.path("data/a.png"), bytes).expect("written");
@@ -381,7 +359,7 @@ fn a_picture_that_was_changed_is_refused_by_a_lock_and_when_a_run_is_gone_on_wit
 
 #[test]
 fn the_documentation_names_every_part_of_a_lock_and_no_other() {
-    let server = served();
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     workspace.run(&["lock", "config/custom/words.yaml"]).expect_code(0);
@@ -394,7 +372,7 @@ fn the_documentation_names_every_part_of_a_lock_and_no_other() {
     let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
     let documented: Vec<&str> = rows.filter_map(|line| line.split('`').nth(1)).collect();
     assert_eq!(documented, keys);
-    // What the page says of backends and plugins is there too.
+    // The facts that the page names for backends and plugins are there too.
     for fact in ["digest", "version", "scorer_version", "wit_version", "limits", "rows", "scoring_version"] {
         assert!(lock.contains(&format!(" {fact}: ")) || lock.contains(&format!(" {fact}:\n")), "{fact}");
     }

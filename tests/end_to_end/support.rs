@@ -1,24 +1,28 @@
-//! Runs the program in a folder of its own, with an environment of its own.
+//! Runs the program in its own folder with its own environment.
 
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The root of the repository.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// A program of this project. Cargo names those of the package whose tests these are; the others lie beside them.
+/// A program of this project. Cargo names those of the package under test; the others are in the same folder.
 pub(crate) fn program_file(name: &str) -> PathBuf {
     let own = option_env!("CARGO_BIN_EXE_gage-host").or(option_env!("CARGO_BIN_EXE_gage-model"));
     let file =
         Path::new(own.expect("a program")).with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(file.is_file(), "{} is not there: `cargo test --workspace` builds it", file.display());
+    assert!(file.is_file(), "{} does not exist: `cargo test --workspace` builds it", file.display());
     file
 }
 
-/// A folder for the files of one test, gone at its end.
+/// The files of a run that depend on its answers alone.
+pub(crate) const RESULT_FILES: [&str; 2] = ["samples.jsonl", "summary.json"];
+
+/// A folder for the files of one test, deleted when it is dropped.
 pub(crate) struct Workspace {
     folder: tempfile::TempDir,
 }
@@ -52,8 +56,8 @@ impl Workspace {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The program, to be run in this folder. It sees no variable of the machine but PATH, and
-    /// shares the compiled components with the other tests.
+    /// The program, to be run in this folder. It inherits no environment variable but PATH, and shares the compiled components with
+    /// the other tests.
     pub(crate) fn program(&self) -> Command {
         let mut command = Command::new(program_file("gage-host"));
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
@@ -68,7 +72,7 @@ impl Workspace {
         command
     }
 
-    /// A shell with the environment of the program; what follows are its arguments.
+    /// A shell with the environment of the program; further arguments become those of the script.
     #[cfg(unix)]
     pub(crate) fn program_in_shell(&self, script: &str) -> Command {
         let program = self.program();
@@ -83,6 +87,44 @@ impl Workspace {
         CommandOutput::of(self.program().args(arguments).output().expect("the program runs"))
     }
 
+    /// Runs the program to its end with further environment variables.
+    pub(crate) fn run_with_env<N: AsRef<OsStr>, V: AsRef<OsStr>>(
+        &self,
+        variables: impl IntoIterator<Item = (N, V)>,
+        arguments: &[&str],
+    ) -> CommandOutput {
+        let output = self.program().args(arguments).envs(variables).output();
+        CommandOutput::of(output.expect("the program runs"))
+    }
+
+    /// Starts the program; its output is piped.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.program();
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the program starts")
+    }
+
+    /// Starts the program; its output is discarded.
+    pub(crate) fn start_silent(&self, arguments: &[&str]) -> Child {
+        let mut command = self.program();
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("the program starts")
+    }
+
+    /// Fails the test unless two runs have the same bytes in each of some files.
+    #[track_caller]
+    pub(crate) fn assert_equal_files(&self, run_id: &str, other: &str, files: &[&str]) {
+        for file in files {
+            let read = |run_id: &str| self.read(&format!("runs/{run_id}/{file}"));
+            assert_eq!(read(run_id), read(other), "{file} of {run_id} and {other}");
+        }
+    }
+
+    /// The fuel that scoring a task of a run used.
+    pub(crate) fn scoring_fuel(&self, run_id: &str, task: usize) -> Value {
+        self.json(run_id, "timings.json")["tasks"][task]["scoring_fuel"].clone()
+    }
+
     /// A file of a run folder below `runs`, as JSON.
     pub(crate) fn json(&self, run_id: &str, file: &str) -> Value {
         serde_json::from_str(&self.read(&format!("runs/{run_id}/{file}"))).expect("JSON")
@@ -95,8 +137,15 @@ impl Workspace {
     }
 }
 
+/// Sends a signal such as `INT` to a process.
+#[cfg(unix)]
+pub(crate) fn send_signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
 impl CommandOutput {
-    /// What was said, but for what is said once a machine: that a component is being compiled.
+    /// The output without the lines that appear once per machine: that a component is compiled.
     pub(crate) fn of(output: Output) -> CommandOutput {
         let stderr = String::from_utf8(output.stderr).expect("UTF-8");
         let is_kept = |line: &&str| !line.starts_with("compiling the plugin ");
@@ -107,6 +156,24 @@ impl CommandOutput {
         }
     }
 
+    /// Waits for the end of a process that [`Workspace::start`] started.
+    pub(crate) fn wait_for(child: Child) -> CommandOutput {
+        CommandOutput::of(child.wait_with_output().expect("the program ends"))
+    }
+
+    /// Interrupts a process as Ctrl-C does, and waits for its end.
+    #[cfg(unix)]
+    pub(crate) fn interrupt(child: Child) -> CommandOutput {
+        send_signal(&child, "INT");
+        CommandOutput::wait_for(child)
+    }
+
+    /// The standard output as JSON.
+    #[track_caller]
+    pub(crate) fn stdout_json(&self) -> Value {
+        serde_json::from_str(&self.stdout).expect("JSON")
+    }
+
     /// Fails the test unless the command ended with this code.
     #[track_caller]
     pub(crate) fn expect_code(self, code: i32) -> CommandOutput {
@@ -114,7 +181,7 @@ impl CommandOutput {
         self
     }
 
-    /// Everything that a person sees, for a snapshot.
+    /// The whole output and the exit code, for a snapshot.
     pub(crate) fn transcript(&self) -> String {
         let code = self.code.map_or_else(|| "none".to_owned(), |code| code.to_string());
         format!("exit {code}\n--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr)
@@ -142,15 +209,15 @@ custom:
     )
 }
 
-/// A suite whose answers are judged: `model` and `judge` are backends, `dut` is further keys of the role that asks the
-/// model, and `further` stands behind the steps.
+/// A suite whose answers are judged: `model` and `judge` are backends, `dut` is further keys of the role that asks the model, and
+/// `extra` follows the steps.
 pub(crate) fn judged_suite(
     model: &str,
     judge: &str,
     dut: &str,
     metrics: &str,
     steps: &str,
-    further: &str,
+    extra: &str,
 ) -> String {
     format!(
         "api_version: gage/v1alpha1
@@ -168,7 +235,7 @@ role_adapters:
 metrics: {metrics}
 custom:
   steps: {steps}
-{further}"
+{extra}"
     )
 }
 

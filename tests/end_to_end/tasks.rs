@@ -1,25 +1,19 @@
-//! Several tasks in one run, budgets, failure policies, and what ends a run early, against real servers on
-//! loopback.
+//! Several tasks in one run, budgets, failure policies, and runs that end early, against real servers on loopback.
 
-use crate::crowd::Crowd;
-use crate::server::{Server, completion, number_of};
-use crate::support::{CommandOutput, Workspace, rows, suite};
+use crate::barrier_server::BarrierServer;
+use crate::server::{Server, completion, question_number};
+use crate::support::{CommandOutput, RESULT_FILES, Workspace, rows, suite};
 use gage_core::Object;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 use wiremock::ResponseTemplate;
 
 /// A suite whose tasks share one backend.
-pub(crate) fn tasks(server: &Server, further: &str, tasks: &str) -> String {
-    suite(&server.backend(", max_retries: 0"), "[exact_match]") + further + "tasks:\n" + tasks
-}
-
-pub(crate) fn answering() -> Server {
-    Server::start(|request| completion(&format!("answer {}", number_of(request))))
+pub(crate) fn suite_with_tasks(server: &Server, extra: &str, tasks: &str) -> String {
+    suite(&server.backend(", max_retries: 0"), "[exact_match]") + extra + "tasks:\n" + tasks
 }
 
 pub(crate) fn workspace(count: usize, suite: &str) -> Workspace {
@@ -29,24 +23,21 @@ pub(crate) fn workspace(count: usize, suite: &str) -> Workspace {
     workspace
 }
 
-const FOUR: &str = "  - {task_id: first, dataset_id: rows}
+const FOUR_TASKS: &str = "  - {task_id: first, dataset_id: rows}
   - {task_id: second, dataset_id: rows, max_samples: 40, concurrency: 2}
   - {task_id: third, dataset_id: rows, shuffle: true, shuffle_seed: 7, repeat: 2, max_samples: 33}
   - {task_id: fourth, dataset_id: rows, mode: sequential, max_samples: 20, slices: [id]}
 ";
 
 #[test]
-fn tasks_in_parallel_give_the_bytes_of_tasks_in_order() {
-    let server = answering();
-    let workspace = workspace(90, &tasks(&server, "", FOUR));
+fn parallel_tasks_give_the_bytes_of_sequential_tasks() {
+    let server = Server::answering();
+    let workspace = workspace(90, &suite_with_tasks(&server, "", FOUR_TASKS));
     workspace.run(&["run", "suite.yaml", "--run-id", "order", "--task-parallelism", "1"]).expect_code(0);
     workspace
         .run(&["run", "suite.yaml", "--run-id", "parallel", "--task-parallelism", "4", "--concurrency", "32"])
         .expect_code(0);
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read("order"), read("parallel"), "{file}");
-    }
+    workspace.assert_equal_files("order", "parallel", &RESULT_FILES);
     let fuel = |run: &str| -> Vec<Value> {
         let timings = workspace.json(run, "timings.json");
         timings["tasks"].as_array().into_iter().flatten().map(|task| task["scoring_fuel"].clone()).collect()
@@ -70,52 +61,52 @@ fn tasks_in_parallel_give_the_bytes_of_tasks_in_order() {
     assert_eq!(shuffled[0], shuffled[1]);
 }
 
-/// Lets requests through in pairs, and counts how many are there at the same time.
+/// Makes each request wait a moment for a second one, and counts how many are in flight at the same time.
 #[derive(Default)]
-struct Gate {
-    inside: Mutex<(usize, usize)>,
+struct PairBarrier {
+    /// The requests in flight, and their maximum.
+    in_flight: Mutex<(usize, usize)>,
     changed: Condvar,
 }
 
-impl Gate {
-    /// Comes in, and waits a moment for somebody else.
-    fn pass(&self) {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.0 += 1;
-        inside.1 = inside.1.max(inside.0);
+impl PairBarrier {
+    /// Waits a moment for a second request.
+    fn wait(&self) {
+        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        in_flight.0 += 1;
+        in_flight.1 = in_flight.1.max(in_flight.0);
         self.changed.notify_all();
-        let together = |inside: &mut (usize, usize)| inside.0 < 2 && inside.1 < 2;
-        let waited = self.changed.wait_timeout_while(inside, Duration::from_millis(300), together);
-        let (mut inside, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        inside.0 -= 1;
+        let together = |in_flight: &mut (usize, usize)| in_flight.0 < 2 && in_flight.1 < 2;
+        let waited = self.changed.wait_timeout_while(in_flight, Duration::from_millis(300), together);
+        let (mut in_flight, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        in_flight.0 -= 1;
     }
 
-    fn most(&self) -> usize {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner).1
+    fn max_in_flight(&self) -> usize {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).1
     }
 }
 
 #[test]
 fn the_pool_of_a_role_bounds_all_tasks_together() {
-    let gate = Arc::new(Gate::default());
-    let seen = Arc::clone(&gate);
+    let barrier = Arc::new(PairBarrier::default());
+    let seen = Arc::clone(&barrier);
     let server = Server::start(move |request| {
-        seen.pass();
-        completion(&format!("answer {}", number_of(request)))
+        seen.wait();
+        completion(&format!("answer {}", question_number(request)))
     });
     let both = "  - {task_id: a, dataset_id: rows}\n  - {task_id: b, dataset_id: rows}\n";
-    let text = tasks(&server, "task_parallelism: 2\n", both)
+    let text = suite_with_tasks(&server, "task_parallelism: 2\n", both)
         .replace("backend_id: model}", "backend_id: model, resource_requirement: {pool_size: 1}}");
     let workspace = workspace(4, &text);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
-    assert_eq!((gate.most(), server.requests()), (1, 8));
+    assert_eq!((barrier.max_in_flight(), server.requests()), (1, 8));
 }
 
 #[test]
 fn a_task_that_fails_does_not_hide_the_others() {
-    let server = answering();
-    let text = tasks(
-        &server,
+    let server = Server::answering();
+    let text = suite_with_tasks(&server,
         "",
         "  - {task_id: broken, dataset_id: broken}\n  - {task_id: whole, dataset_id: rows}\n",
     )
@@ -129,28 +120,28 @@ fn a_task_that_fails_does_not_hide_the_others() {
     assert!(ended.stderr.contains("a row of `broken` is no Sample"), "{}", ended.stderr);
     let summary = workspace.json("r", "summary.json");
     assert_eq!(summary["tasks"][1]["samples"]["outcomes"]["scored"], 5);
-    // For the whole run it can be said that the first failure ends it.
+    // `fail_fast` can be set for the whole run.
     workspace.write("suite.yaml", text.replace("metrics:", "failure_policy: fail_fast\nmetrics:"));
     workspace.run(&["run", "suite.yaml", "--run-id", "fast"]).expect_code(4);
-    // What was not begun is part of what the run was to do.
+    // A task that did not start counts as not reached.
     assert_eq!(
         workspace.json("fast", "summary.json")["tasks"][1]["samples"],
         json!({"total": 5, "outcomes": {}, "not_reached": 5, "coverage": 0.0})
     );
 }
 
-/// A server that fails for one question.
-fn failing_at(number: usize) -> Server {
-    Server::start(move |request| match number_of(request) {
+/// A server that rejects one question.
+fn server_failing_at(number: usize) -> Server {
+    Server::start(move |request| match question_number(request) {
         found if found == number => ResponseTemplate::new(400).set_body_string("no"),
         found => completion(&format!("answer {found}")),
     })
 }
 
 #[test]
-fn what_a_failed_sample_does_is_for_the_suite_to_say() {
-    let server = failing_at(2);
-    for (policy, code, total, said) in [
+fn failure_policy_decides_what_a_failed_sample_does() {
+    let server = server_failing_at(2);
+    for (policy, code, total, message) in [
         ("graceful", 4, 10, "9 of 10 samples were scored"),
         ("best_effort", 0, 10, ""),
         ("fail_fast", 4, 3, "q2 ended as backend_error, and the task ended there (fail_fast)"),
@@ -158,15 +149,15 @@ fn what_a_failed_sample_does_is_for_the_suite_to_say() {
         let task = format!(
             "  - {{task_id: t, dataset_id: rows, mode: sequential, failure_policy: {policy}}}\n  - {{task_id: u, dataset_id: rows, max_samples: 2}}\n"
         );
-        let workspace = workspace(10, &tasks(&server, "", &task));
+        let workspace = workspace(10, &suite_with_tasks(&server, "", &task));
         let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(code);
-        assert!(ended.stderr.contains(said), "{policy}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{policy}: {}", ended.stderr);
         let summary = workspace.json("r", "summary.json");
         let found = &summary["tasks"][0]["samples"];
         assert_eq!(found["total"], 10, "{policy}");
         let scored = found["outcomes"]["scored"].as_u64().unwrap_or_default();
         assert_eq!(found["coverage"].as_f64(), Some(scored as f64 / 10.0), "{policy}");
-        // The sample behind the failed one may be on its way already.
+        // The sample after the failed one may be in flight already.
         let found = 10 - found["not_reached"].as_u64().unwrap_or_default();
         assert!((total..=total + 1).contains(&found) && (total == 3 || found == total), "{policy}: {found}");
         assert_eq!(summary["tasks"][1]["samples"]["total"], 2, "{policy}");
@@ -175,10 +166,10 @@ fn what_a_failed_sample_does_is_for_the_suite_to_say() {
 
 #[test]
 fn a_budget_ends_a_run_that_a_larger_one_finishes() {
-    let server = answering();
+    let server = Server::answering();
     let pricing = "pricing: [{backend_id: model, prompt: 1000, completion: 1000}]\n";
     // Each answer takes five tokens.
-    for (budget, larger, said) in [
+    for (budget, larger, message) in [
         ("--max-tokens-total=100", "--max-tokens-total=100000", "max_tokens_total 100:"),
         ("--max-cost=0.1", "--max-cost=100", "max_cost 0.1:"),
     ] {
@@ -187,52 +178,49 @@ fn a_budget_ends_a_run_that_a_larger_one_finishes() {
         let run = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "2"];
         let ended = workspace.run(&[&run[..], &[budget]].concat()).expect_code(4);
         assert!(
-            ended.stderr.contains(said) && ended.stderr.contains("--run-id r --resume"),
+            ended.stderr.contains(message) && ended.stderr.contains("--run-id r --resume"),
             "{}",
             ended.stderr
         );
         assert!(ended.stderr.contains("cost: "), "{}", ended.stderr);
         let manifest = workspace.json("r", "manifest.json");
         assert_eq!(manifest["status"], "incomplete");
-        assert!(manifest["ended_by"].as_str().is_some_and(|reason| reason.contains(said)), "{manifest}");
+        assert!(manifest["ended_by"].as_str().is_some_and(|reason| reason.contains(message)), "{manifest}");
         let recorded = workspace.samples("r").len();
         assert!((20..60).contains(&recorded), "{recorded} samples");
         let samples = &workspace.json("r", "summary.json")["samples"];
         assert_eq!((&samples["total"], &samples["not_reached"]), (&json!(200), &json!(200 - recorded)));
         assert!(ended.stderr.contains("of 200 samples were scored"), "{}", ended.stderr);
-        // What was spent before counts.
+        // Usage of the earlier process counts.
         let again = workspace.run(&[&run[..], &["--resume", budget]].concat()).expect_code(4);
-        assert!(again.stderr.contains(said), "{}", again.stderr);
+        assert!(again.stderr.contains(message), "{}", again.stderr);
         assert_eq!(workspace.samples("r").len(), recorded);
 
         workspace.run(&[&run[..], &["--resume", larger]].concat()).expect_code(0);
         workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
-        for file in ["samples.jsonl", "summary.json"] {
-            let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-            assert_eq!(read("r"), read("whole"), "{budget}: {file}");
-        }
+        workspace.assert_equal_files("r", "whole", &RESULT_FILES);
     }
 }
 
 #[test]
-fn so_many_failures_are_allowed_and_no_more() {
+fn max_failures_ends_a_run() {
     let server = Server::start(|_| ResponseTemplate::new(400).set_body_string("no"));
     let text = suite(&server.backend(", max_retries: 0"), "[exact_match]") + "budget: {max_failures: 3}\n";
     let workspace = workspace(500, &text);
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "1"]).expect_code(4);
     assert!(ended.stderr.contains("max_failures 3: "), "{}", ended.stderr);
     assert!(server.requests() < 500, "{} requests", server.requests());
-    // A budget that is used up by the last sample has ended nothing.
+    // A budget that is exhausted by the last sample ends nothing.
     let whole =
         workspace.run(&["run", "suite.yaml", "--run-id", "all", "--max-failures", "499"]).expect_code(4);
     assert!(!whole.stderr.contains("budget"), "{}", whole.stderr);
 }
 
-/// A row that is no Sample has failed as soon as its turn comes, so that nothing begins behind it.
+/// An invalid row fails as soon as it is dispatched, so no later row starts.
 #[test]
-fn rows_that_are_no_samples_end_a_run_before_the_next_one_begins() {
+fn invalid_rows_end_a_run_before_the_next_row_starts() {
     for (policy, failed) in [("budget: {max_failures: 3}\n", 4), ("failure_policy: fail_fast\n", 1)] {
-        let server = answering();
+        let server = Server::answering();
         let text =
             suite(&server.backend(""), "[exact_match]").replace("rows.jsonl", "rows.jsonl, max_invalid: 1");
         let workspace = workspace(300, &(text + policy));
@@ -249,10 +237,10 @@ fn rows_that_are_no_samples_end_a_run_before_the_next_one_begins() {
 }
 
 #[test]
-fn time_that_is_over_ends_a_run() {
-    let server = Server::start(|request| match number_of(request) {
+fn time_budget_ends_a_run() {
+    let server = Server::start(|request| match question_number(request) {
         0 => completion("answer 0"),
-        // Would come long after.
+        // The retry would come long after the time limit.
         _ => ResponseTemplate::new(503).insert_header("retry-after", "500"),
     });
     let text = suite(&server.backend(", retry_base: 3000, retry_limit: 3000"), "[exact_match]");
@@ -264,13 +252,13 @@ fn time_that_is_over_ends_a_run() {
 }
 
 #[test]
-fn a_refused_key_ends_the_run_at_once_and_nothing_is_recorded_as_failed() {
+fn refused_api_key_ends_the_run_and_records_no_failure() {
     let is_allowed = Arc::new(AtomicBool::new(false));
     let allowed = Arc::clone(&is_allowed);
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         match number {
-            // Does not come back while the others are refused.
+            // This request is in flight while the others are refused.
             3 if !allowed.load(Ordering::SeqCst) => completion("").set_delay(Duration::from_secs(3_600)),
             number if number > 20 && !allowed.load(Ordering::SeqCst) => ResponseTemplate::new(401)
                 .set_body_json(json!({"error": {"message": "bad key sk-very-secret"}})),
@@ -278,13 +266,12 @@ fn a_refused_key_ends_the_run_at_once_and_nothing_is_recorded_as_failed() {
         }
     });
     let both = "  - {task_id: a, dataset_id: rows}\n  - {task_id: b, dataset_id: rows}\n";
-    let text =
-        tasks(&server, "task_parallelism: 2\n", both).replace("model: m", "model: m, api_key: '${MY_KEY}'");
+    let text = suite_with_tasks(&server, "task_parallelism: 2\n", both)
+        .replace("model: m", "model: m, api_key: '${MY_KEY}'");
     let workspace = workspace(100, &text);
     let run = |arguments: &[&str]| {
-        let mut program = workspace.program();
-        program.args(["run", "suite.yaml", "--run-id", "r"]).args(arguments).env("MY_KEY", "sk-very-secret");
-        CommandOutput::of(program.output().expect("the program runs"))
+        let arguments = [&["run", "suite.yaml", "--run-id", "r"], arguments].concat();
+        workspace.run_with_env([("MY_KEY", "sk-very-secret")], &arguments)
     };
     let ended = run(&[]).expect_code(2);
     assert!(ended.stderr.contains("the backend `model` refuses every request"), "{}", ended.stderr);
@@ -302,13 +289,13 @@ fn a_refused_key_ends_the_run_at_once_and_nothing_is_recorded_as_failed() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_does_not_wait_for_requests_that_only_wait() {
+fn interrupt_does_not_wait_for_retries() {
     let (sender, refused) = mpsc::channel();
     let sender = Mutex::new(sender);
     let is_well = Arc::new(AtomicBool::new(false));
     let well = Arc::clone(&is_well);
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         if number < 5 || well.load(Ordering::SeqCst) {
             return completion(&format!("answer {number}"));
         }
@@ -318,15 +305,12 @@ fn an_interrupt_does_not_wait_for_requests_that_only_wait() {
     let backend = server.backend(", retry_base: 3000, retry_limit: 3000");
     let workspace = workspace(30, &suite(&backend, "[exact_match]"));
     let run = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
-    let mut program = workspace.program();
-    let child = program.args(run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let child = workspace.start(&run);
     for _ in 0..4 {
         refused.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
     }
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success());
     // The next attempts are an hour away.
-    let ended = CommandOutput::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let ended = CommandOutput::interrupt(child).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     let samples = workspace.samples("r");
     assert_eq!(samples.len(), 5);
@@ -336,9 +320,9 @@ fn an_interrupt_does_not_wait_for_requests_that_only_wait() {
     assert_eq!(workspace.samples("r").len(), 30);
 }
 
-/// Protocols do not have words for all parameters, some have words of their own, and some are always sent.
+/// Protocols lack some parameters, rename some, and always send some.
 #[test]
-fn what_a_protocol_has_no_word_for_is_not_recorded_as_sent() {
+fn parameters_that_a_protocol_lacks_are_not_recorded_as_sent() {
     const ALL: &str = "{max_new_tokens: 8, temperature: 0.5, top_p: 0.9, top_k: 7, min_p: 0.1, seed: 2, stop: [x], \
                        presence_penalty: 0.25, frequency_penalty: 0.75, repetition_penalty: 1.5}";
     let own_names = |name: &str| {
@@ -354,7 +338,7 @@ fn what_a_protocol_has_no_word_for_is_not_recorded_as_sent() {
         };
         gage_core::SamplingParams::NAMES.contains(&name).then(|| name.to_owned())
     };
-    for (kind, further, params) in [
+    for (kind, extra, params) in [
         ("openai_http", ", omit_params: [top_p, seed]", ALL),
         ("openai_http", ", max_tokens_name: max_completion_tokens", ALL),
         ("openai_http", ", omit_params: [temperature]", "{}"),
@@ -371,7 +355,7 @@ fn what_a_protocol_has_no_word_for_is_not_recorded_as_sent() {
         let server = Server::start(|_| ResponseTemplate::new(404));
         let uri = server.server.uri();
         let backend =
-            format!("type: {kind}\n    config: {{base_url: '{uri}/v1', model: m, max_retries: 0{further}}}");
+            format!("type: {kind}\n    config: {{base_url: '{uri}/v1', model: m, max_retries: 0{extra}}}");
         let text = suite(&backend, "[exact_match]")
             .replace("backend_id: model}", &format!("backend_id: model, sampling_params: {params}}}"));
         let workspace = workspace(1, &text);
@@ -384,19 +368,13 @@ fn what_a_protocol_has_no_word_for_is_not_recorded_as_sent() {
         let settings = ["generationConfig", "parameters"].iter().find_map(|key| body.get(key));
         let settings = settings.unwrap_or(body).as_object().expect("an object");
         let sent: BTreeSet<String> = settings.keys().filter_map(|name| own_names(name)).collect();
-        assert_eq!(recorded, sent, "{kind}{further} {params}: {body}");
+        assert_eq!(recorded, sent, "{kind}{extra} {params}: {body}");
     }
 }
 
 #[test]
-fn what_was_sent_is_recorded() {
-    let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let seen = Arc::clone(&bodies);
-    let server = Server::start(move |request| {
-        let body = serde_json::from_slice(&request.body).expect("JSON");
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body);
-        completion("answer 0")
-    });
+fn sent_sampling_parameters_are_recorded() {
+    let server = Server::start(|_| completion("answer 0"));
     let backend = server.backend(", default_params: {temperature: 0.5, top_p: 0.9, seed: 1}");
     let text = suite(&backend, "[exact_match]")
         .replace(
@@ -423,17 +401,17 @@ fn what_was_sent_is_recorded() {
     assert_eq!(samples[0]["model_output"]["sampling_params"], Value::Null);
     let own = json!({"max_new_tokens": 8, "temperature": 0.5, "top_p": 0.9, "seed": 4});
     assert_eq!(samples[1]["model_output"]["sampling_params"], own);
-    let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let bodies = server.bodies();
     let mut seeds: Vec<Option<u64>> = bodies.iter().map(|body| body["seed"].as_u64()).collect();
-    // They may be sent at the same time.
+    // The requests may be sent in any order.
     seeds.sort_unstable();
     assert_eq!(seeds, [Some(3), Some(4)]);
     assert!(bodies.iter().all(|body| body["max_tokens"] == 8 && body["top_p"] == 0.9));
 }
 
 #[test]
-fn paths_that_lead_nowhere_are_told_of() {
-    let server = answering();
+fn slice_and_cluster_paths_without_values_give_warnings() {
+    let server = Server::answering();
     let text = suite(&server.backend(""), "[exact_match]")
         + "tasks: [{task_id: t, dataset_id: rows, slices: [id, metadata.subjct], cluster_by: metadata.txt}]\n";
     let workspace = workspace(3, &text);
@@ -447,15 +425,15 @@ fn paths_that_lead_nowhere_are_told_of() {
 }
 
 #[test]
-fn all_samples_that_there_is_room_for_are_asked_at_once() {
-    // More than the answers that may wait for their neighbours.
+fn every_sample_within_the_limits_is_sent_at_once() {
+    // More than the answers that may wait for their batch.
     const ALL: usize = 700;
-    let crowd = Crowd::start(ALL);
+    let server = BarrierServer::start(ALL);
     let backend = format!(
         "type: openai_http\n    config: {{base_url: 'http://{}/v1', model: m, max_concurrency: {ALL}, adaptive_concurrency: false, max_retries: 0}}",
-        crowd.address
+        server.address
     );
     let workspace = workspace(ALL, &suite(&backend, "[exact_match]"));
     workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "700"]).expect_code(0);
-    assert_eq!((crowd.most(), workspace.samples("r").len()), (ALL, ALL));
+    assert_eq!((server.max_in_flight(), workspace.samples("r").len()), (ALL, ALL));
 }

@@ -1,11 +1,12 @@
-//! `gage-host verify`: every file of a run folder is what the run has written, and there is no other.
+//! `gage-host verify`: every file of a run folder is as the run wrote it, and there are no others.
 
 use crate::server::{Server, completion};
 use crate::support::{Workspace, rows, suite};
-use crate::words_suite::{served, write_suite};
+use crate::words_suite::write_suite;
 use serde_json::{Value, json};
 
-fn finished() -> (Server, Workspace) {
+/// A finished run with its server.
+fn finished_run() -> (Server, Workspace) {
     let server = Server::start(|_| completion("answer 1"));
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(5));
@@ -14,17 +15,17 @@ fn finished() -> (Server, Workspace) {
     (server, workspace)
 }
 
-/// What is said of a file.
-fn state(workspace: &Workspace, name: &str) -> Value {
+/// The state of a file that `verify` reports.
+fn file_state(workspace: &Workspace, name: &str) -> Value {
     let ended = workspace.run(&["verify", "r", "--json"]);
-    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let report = ended.stdout_json();
     let files = report["files"].as_array().cloned().unwrap_or_default();
     files.into_iter().find(|file| file["name"] == name).map_or(Value::Null, |file| file["state"].clone())
 }
 
 #[test]
-fn a_change_of_any_file_of_a_run_is_noticed() {
-    let (_server, workspace) = finished();
+fn verify_detects_a_change_of_any_file() {
+    let (_server, workspace) = finished_run();
     workspace.run(&["verify", "r"]).expect_code(0);
     let names = [
         "config.yaml",
@@ -52,7 +53,7 @@ fn a_change_of_any_file_of_a_run_is_noticed() {
         let path = workspace.path(&format!("runs/r/{name}"));
         let written = std::fs::read(&path).expect("a file");
         let mut edited = written.clone();
-        // A digit is another, so that it is JSON still.
+        // Another digit keeps the file valid JSON.
         let digit = edited.iter().rposition(u8::is_ascii_digit).expect("a digit");
         edited[digit] = if edited[digit] == b'7' { b'8' } else { b'7' };
         std::fs::write(&path, edited).expect("written");
@@ -74,15 +75,15 @@ fn a_change_of_any_file_of_a_run_is_noticed() {
 }
 
 #[test]
-fn a_file_too_many_is_told_but_for_what_is_made_of_a_run_later() {
-    let (_server, workspace) = finished();
+fn verify_reports_foreign_files_but_not_reports_and_exports() {
+    let (_server, workspace) = finished_run();
     workspace.run(&["report", "r"]).expect_code(0);
     workspace.run(&["export", "r", "--format", "csv"]).expect_code(0);
     workspace.write("runs/r/.summary.json.tmp", "left by a process that was killed");
     workspace.run(&["verify", "r"]).expect_code(0);
     for name in ["notes.txt", "journal/notes.txt", "more/deep.json", "events-unsent.jsonl"] {
         let path = workspace.write(&format!("runs/r/{name}"), "{}");
-        assert_eq!(state(&workspace, name), "foreign");
+        assert_eq!(file_state(&workspace, name), "foreign");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
         let line = format!("{name}: NOT OF THE RUN, which has written no such file");
         assert!(ended.stdout.contains(&line), "{}", ended.stdout);
@@ -93,11 +94,11 @@ fn a_file_too_many_is_told_but_for_what_is_made_of_a_run_later() {
 
 #[test]
 fn a_manifest_without_its_digest_is_damaged() {
-    let (_server, workspace) = finished();
+    let (_server, workspace) = finished_run();
     let mut manifest = workspace.json("r", "manifest.json");
     manifest.as_object_mut().expect("a manifest").shift_remove("digest");
     workspace.write("runs/r/manifest.json", manifest.to_string());
-    assert_eq!(state(&workspace, "manifest.json"), "damaged");
+    assert_eq!(file_state(&workspace, "manifest.json"), "damaged");
     let ended = workspace.run(&["verify", "r"]).expect_code(3);
     assert!(ended.stdout.contains("the digest at its end is gone"), "{}", ended.stdout);
     let ended = workspace.run(&["run", "suite.yaml", "--resume", "r"]).expect_code(2);
@@ -105,13 +106,13 @@ fn a_manifest_without_its_digest_is_damaged() {
 }
 
 #[test]
-fn a_run_without_figures_is_not_verified_and_its_edited_manifest_is_told() {
-    let (_server, workspace) = finished();
+fn run_without_figures_is_not_verified_but_edits_are_found() {
+    let (_server, workspace) = finished_run();
     let mut manifest = workspace.json("r", "manifest.json");
     manifest["files"] = json!({});
     for status in ["running", "interrupted"] {
         manifest["status"] = status.into();
-        workspace.write("runs/r/manifest.json", sealed(manifest.clone()));
+        workspace.write("runs/r/manifest.json", with_digest(manifest.clone()));
         let ended = workspace.run(&["verify", "r"]).expect_code(2);
         let expected = format!("the run r is {status}: it has no figures yet");
         assert!(ended.stderr.contains(&expected) && ended.stderr.contains("--resume"), "{}", ended.stderr);
@@ -120,17 +121,17 @@ fn a_run_without_figures_is_not_verified_and_its_edited_manifest_is_told() {
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
         assert!(ended.stdout.contains("manifest.json: DAMAGED: it was edited"), "{}", ended.stdout);
         assert!(ended.stdout.contains("r: NOT verified"), "{}", ended.stdout);
-        // Nothing is said of files whose digests are not known.
+        // Files without a known digest are not reported.
         assert!(!ended.stdout.contains("samples.jsonl"), "{}", ended.stdout);
-        assert_eq!(state(&workspace, "manifest.json"), "damaged");
+        assert_eq!(file_state(&workspace, "manifest.json"), "damaged");
         let shown = workspace.run(&["runs", "show", "r"]).expect_code(0);
         assert!(shown.stderr.contains("the manifest of r cannot be trusted"), "{}", shown.stderr);
     }
 }
 
 #[test]
-fn a_file_of_a_run_that_was_changed_is_named() {
-    let server = served();
+fn verify_names_changed_files_and_changed_figures() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     workspace.run(&["run", "config/custom/words.yaml", "--run-id", "r"]).expect_code(0);
@@ -145,16 +146,16 @@ fn a_file_of_a_run_that_was_changed_is_named() {
         assert!(ended.stdout.contains(&format!("{file}: CHANGED")), "{file}: {}", ended.stdout);
         std::fs::remove_file(&path).expect("removed");
         let ended = workspace.run(&["verify", "r", "--json"]).expect_code(3);
-        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let report = ended.stdout_json();
         assert_eq!(report["verified"], false, "{file}");
         std::fs::write(&path, good).expect("written");
         workspace.run(&["verify", "r"]).expect_code(0);
     }
-    // Whoever changes a figure and its digest is still found out by scoring again.
+    // Rescoring finds a figure that was changed along with its digest.
     let summary = workspace.read("runs/r/summary.json").replacen("\"value\": 1.0", "\"value\": 0.5", 1);
     let before = workspace.json("r", "manifest.json")["files"]["summary.json"].clone();
     workspace.write("runs/r/summary.json", &summary);
-    let digest = gage_digest(summary.as_bytes());
+    let digest = digest_of(summary.as_bytes());
     let manifest =
         workspace.read("runs/r/manifest.json").replace(before["digest"].as_str().expect("a digest"), &digest);
     workspace.write("runs/r/manifest.json", manifest);
@@ -163,13 +164,7 @@ fn a_file_of_a_run_that_was_changed_is_named() {
     assert!(ended.stdout.contains("metrics[0].value"), "{}", ended.stdout);
 }
 
-fn gage_digest(bytes: &[u8]) -> String {
-    use sha2::Digest as _;
-    let digest = sha2::Sha256::digest(bytes);
-    format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
-}
-
-/// JSON as manifests are sealed: without blanks, keys sorted.
+/// The JSON that digests of manifests and locks are made of: without blanks, keys sorted.
 pub(crate) fn canonical(value: &Value) -> String {
     match value {
         Value::Object(entries) => {
@@ -185,23 +180,23 @@ pub(crate) fn canonical(value: &Value) -> String {
     }
 }
 
-/// A manifest with the digest of what it says now.
-pub(crate) fn sealed(mut manifest: Value) -> String {
+/// A manifest with the digest of its content.
+pub(crate) fn with_digest(mut manifest: Value) -> String {
     manifest.as_object_mut().and_then(|keys| keys.shift_remove("digest"));
     manifest["digest"] = digest_of(canonical(&manifest).as_bytes()).into();
     manifest.to_string()
 }
 
-fn digest_of(bytes: &[u8]) -> String {
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
     use sha2::Digest as _;
     let hexadecimal: String = sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hexadecimal}")
 }
 
-/// Whoever edits a file may write its digest anew, and that of the manifest; the configuration stands in both.
+/// An editor could update the digests of a file and of the manifest, but the configuration is in both.
 #[test]
-fn a_configuration_that_is_not_that_of_the_manifest_is_told() {
-    let (_server, workspace) = finished();
+fn verify_finds_a_config_that_differs_from_the_manifest() {
+    let (_server, workspace) = finished_run();
     let mut manifest = workspace.json("r", "manifest.json");
     let sealed = manifest.as_object_mut().and_then(|keys| keys.shift_remove("digest"));
     assert_eq!(sealed, Some(digest_of(canonical(&manifest).as_bytes()).into()), "how a manifest is sealed");
@@ -217,7 +212,7 @@ fn a_configuration_that_is_not_that_of_the_manifest_is_told() {
         let mut whole = manifest.clone();
         whole["digest"] = digest_of(canonical(&manifest).as_bytes()).into();
         workspace.write("runs/r/manifest.json", whole.to_string());
-        assert_eq!(state(&workspace, "manifest.json"), "intact");
+        assert_eq!(file_state(&workspace, "manifest.json"), "intact");
         let ended = workspace.run(&["verify", "r"]).expect_code(3);
         let line =
             format!("config.yaml: DAMAGED: it is not the configuration of the manifest: {place} differs");

@@ -1,7 +1,6 @@
-//! `gage-host view`: where it listens, what it says, how it ends. Its pages are looked at in a browser by the
-//! tests of `host/view`.
+//! `gage-host view`: its address, its messages and its end. The tests of `host/view` open its pages in a browser.
 
-use crate::server::{Server, completion, number_of};
+use crate::server::{Server, completion, question_number};
 use crate::support::{CommandOutput, Workspace, rows, suite};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -12,31 +11,31 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use wiremock::ResponseTemplate;
 
-/// How long anything may take that is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest wait for a reply or an event.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A viewer that runs.
-struct Viewing {
+/// A running viewer.
+struct ViewerProcess {
     child: Child,
     /// Address and port.
     address: String,
 }
 
-impl Viewing {
-    fn start(workspace: &Workspace, arguments: &[&str]) -> Viewing {
+impl ViewerProcess {
+    fn start(workspace: &Workspace, arguments: &[&str]) -> ViewerProcess {
         let mut command = workspace.program();
         command.arg("view").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a stream")).read_line(&mut line).expect("a line");
         let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
-        Viewing { address: address.unwrap_or_else(|| panic!("{line:?}")).to_owned(), child }
+        ViewerProcess { address: address.unwrap_or_else(|| panic!("{line:?}")).to_owned(), child }
     }
 
-    /// The status and the body of an answer.
+    /// Requests a path. Returns the status and the body of the reply.
     fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a bound");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a bound");
         let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("sent");
         let mut answer = String::new();
@@ -51,7 +50,7 @@ impl Viewing {
         serde_json::from_str(&body).expect("JSON")
     }
 
-    /// Ends it as Ctrl-C does.
+    /// Ends the viewer as Ctrl-C does.
     fn interrupt(mut self) -> CommandOutput {
         let killed = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
         assert!(killed.expect("kill runs").success());
@@ -63,13 +62,13 @@ impl Viewing {
 }
 
 #[test]
-fn a_run_that_goes_on_is_followed_until_it_has_ended_and_ctrl_c_ends_the_viewer() {
+fn viewer_follows_a_live_run_and_ends_on_ctrl_c() {
     let (sender, asked) = mpsc::channel();
     let is_released = Arc::new(AtomicBool::new(false));
     let (sender, released) = (std::sync::Mutex::new(sender), Arc::clone(&is_released));
-    // The last eight are put off. They are not held, for one before them may have to be sent again.
+    // The last eight requests are refused until they are released. They are not held, since an earlier one may need a retry.
     let server = Server::start(move |request| {
-        let number = number_of(request);
+        let number = question_number(request);
         if number >= 32 && !released.load(Ordering::SeqCst) {
             let _ = sender.lock().expect("a lock").send(());
             return ResponseTemplate::new(503).insert_header("retry-after", "1");
@@ -81,15 +80,15 @@ fn a_run_that_goes_on_is_followed_until_it_has_ended_and_ctrl_c_ends_the_viewer(
     workspace.write("rows.jsonl", rows(40));
     workspace.write("suite.yaml", suite(&backend, "[exact_match]") + "metadata: {name: questions}\n");
     std::fs::create_dir(workspace.path("runs")).expect("a folder");
-    let viewing = Viewing::start(&workspace, &["--port", "0"]);
+    let viewing = ViewerProcess::start(&workspace, &["--port", "0"]);
     assert_eq!(viewing.json("/data/runs")["runs"], json!([]));
 
     let mut command = workspace.program();
     command.args(["run", "suite.yaml", "--run-id", "r", "--concurrency", "1", "--quiet"]);
     let mut run = command.stdout(Stdio::null()).spawn().expect("it starts");
-    asked.recv_timeout(PATIENCE).expect("the model was asked");
-    // Events and scores are written a little later than answers.
-    let until = Instant::now() + PATIENCE;
+    asked.recv_timeout(TIMEOUT).expect("the model was asked");
+    // Events and scores are written a little after answers.
+    let until = Instant::now() + TIMEOUT;
     let now = loop {
         let now = viewing.json("/data/runs/r");
         if (now["done"] == 32 && now["total"] == 40) || Instant::now() > until {
@@ -116,7 +115,7 @@ fn a_run_that_goes_on_is_followed_until_it_has_ended_and_ctrl_c_ends_the_viewer(
 }
 
 #[test]
-fn what_cannot_be_shown_or_listened_at_is_said() {
+fn unusable_folders_and_addresses_are_reported() {
     let workspace = Workspace::new();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
@@ -142,10 +141,10 @@ fn what_cannot_be_shown_or_listened_at_is_said() {
 }
 
 #[test]
-fn to_listen_for_others_is_warned_of() {
+fn listening_on_other_addresses_gives_a_warning() {
     let workspace = Workspace::new();
     std::fs::create_dir(workspace.path("runs")).expect("a folder");
-    let viewing = Viewing::start(&workspace, &["--port", "0", "--host", "0.0.0.0"]);
+    let viewing = ViewerProcess::start(&workspace, &["--port", "0", "--host", "0.0.0.0"]);
     assert!(viewing.address.starts_with("127.0.0.1:"), "{}", viewing.address);
     assert_eq!(viewing.get("/").0, 200);
     let ended = viewing.interrupt().expect_code(0);

@@ -1,9 +1,8 @@
-//! A suite with files of its own of every kind, for tests that freeze and lock it.
+//! A suite with its own files of every kind, for tests that freeze and lock it.
 
-use crate::server::{Server, completion, number_of};
 use crate::support::{Workspace, rows};
 
-/// A suite below `config/custom` whose prompts, data, chat template, plugin and model are all files or texts of its own.
+/// Writes a suite below `config/custom` with its own prompts, data, chat template, plugin and model.
 pub(crate) fn write_suite(workspace: &Workspace, backend: &str, key: &str) {
     workspace.write("config/data/rows.jsonl", rows(40));
     workspace
@@ -41,10 +40,7 @@ tasks:
     );
 }
 
-pub(crate) fn served() -> Server {
-    Server::start(|request| completion(&format!("answer {}", number_of(request))))
-}
-
+/// Makes a template of the suite, a run config of the template, and its lock.
 pub(crate) fn freeze(workspace: &Workspace) {
     workspace.run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
     workspace.run(&["init", "words"]).expect_code(0);

@@ -28,6 +28,5 @@ mod shipped_suites;
 mod support;
 mod tiny_suite;
 mod vision;
-#[expect(dead_code, reason = "the tests without a model use more of it")]
 #[path = "../end_to_end/words_suite.rs"]
 mod words_suite;

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_had_ended_goes_on_only_with_its_own_journal_and_manifest() {
+    fn ended_run_resumes_only_with_its_own_journal_and_manifest() {
         let root = tempfile::tempdir().unwrap();
         let folder = begin(root.path(), "one");
         let journal = folder.path_of("journal/000001.jsonl");

@@ -6,7 +6,7 @@
 #[path = "../examples/run_suite.rs"]
 mod run_suite;
 
-use gage_load_server::{Answer, LoadServer, Reply, completion, messages_question};
+use gage_load_server::{Answer, LoadServer, Reply, completion, last_message};
 use gage_runner::{
     CancelToken, Context, Ending, ErrorCategory, LockAction, LockChange, LockRequest, RescoreCheck,
     RescoreRequest, ResumeRequest, RunEvent, RunProgress, RunRequest, RunStatus, RunnerError, Shortfall,
@@ -27,7 +27,7 @@ struct Workspace {
 impl Workspace {
     fn new(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Workspace {
         let folder = tempfile::tempdir().unwrap();
-        let server = LoadServer::start(move |request| answer(&messages_question(request))).unwrap();
+        let server = LoadServer::start(move |request| answer(&last_message(request))).unwrap();
         let row = |index| {
             format!("{{\"id\": \"s{index}\", \"question\": \"q{index}\", \"answer\": \"a{index}\"}}\n")
         };

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_backends_do_without_their_secrets_and_only_where_there_is_no_default() {
+    fn only_secrets_of_backends_without_a_default_are_optional() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("suite.yaml");
         let text = "backends:

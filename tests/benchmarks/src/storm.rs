@@ -4,7 +4,7 @@ use crate::lab::{Lab, Suite};
 use crate::process::Terminal;
 use crate::server::TimedServer;
 use crate::table::{Table, percent, whole};
-use gage_load_server::{Answer, Storm, StormShares};
+use gage_load_server::{Answer, FaultInjector, FaultShares};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -29,18 +29,18 @@ struct Kinds {
 pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     let rows = lab.either(200_000, 15_000);
     let kinds: Arc<Kinds> = Arc::default();
-    let storm = Storm::new(StormShares::DEFAULT_SHARES, 7, 100);
+    let faults = FaultInjector::new(FaultShares::DEFAULT, 7, 100);
     let server = TimedServer::start(LATENCY, {
         let kinds = Arc::clone(&kinds);
         move |request| {
-            let fault = storm.fault(request);
+            let fault = faults.fault(request);
             let kind = match &fault {
                 None => &kinds.answered,
                 Some(Answer::Hang) => &kinds.hung,
                 Some(_) => &kinds.others,
             };
             kind.fetch_add(1, Ordering::Relaxed);
-            if kinds.all_begun.get().is_none() && storm.different() == rows {
+            if kinds.all_begun.get().is_none() && faults.distinct_requests() == rows {
                 let _ = kinds.all_begun.set((Instant::now(), kinds.answered.load(Ordering::Relaxed)));
             }
             fault

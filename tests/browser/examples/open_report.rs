@@ -1,9 +1,8 @@
-//! Opens a report in a browser, filters and searches it, and says how long that takes and for how long the page
-//! did not listen.
+//! Opens a report in a browser, filters and searches it, and prints how long that takes and for how long the page did not respond.
 //!
-//!     cargo run --release -p gage-browser --example open_report -- report.html [PICTURES]
+//!     cargo run --release -p gage-browser --example open_report -- report.html [SCREENSHOTS]
 //!
-//! With a folder it also takes pictures there, in light and dark, on a desktop and a phone.
+//! With a folder it also writes screenshots there, in light and dark, on a desktop and a phone.
 
 #![expect(clippy::unwrap_used, reason = "an example fails by panicking")]
 
@@ -11,12 +10,12 @@ use gage_browser::{Browser, Page, Screen};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Before any script of the page: notes each time in which the page did not listen for more than 50 ms.
+/// Runs before any script of the page: records each task that blocks the page for more than 50 ms.
 const WATCH: &str = "window.longest = 0; window.busy = 0; new PerformanceObserver((list) => {
     for (const task of list.getEntries()) { window.longest = Math.max(window.longest, task.duration); window.busy += task.duration; }
   }).observe({ type: 'longtask', buffered: true });";
 
-/// Sets a value as a person does, and waits until the list shows what comes of it.
+/// Sets a value as a person does, and waits until the list shows the result.
 const FILTER: &str = "((id, value, done) => new Promise((resolve) => {
     const began = performance.now();
     const before = document.getElementById('count').textContent;
@@ -43,38 +42,38 @@ fn main() {
     page.go(&format!("file://{}", file.display())).unwrap();
     page.wait_for("document.documentElement.dataset.ready !== undefined").unwrap();
     println!("can be filtered after: {} ms", began.elapsed().as_millis());
-    said(&page, "opening");
+    print_blocked_time(&page, "opening");
     let filter = |id: &str, value: &str, done: &str| {
         let text = page.text(&format!("{FILTER}('{id}', '{value}', {done})")).unwrap();
         println!("{id} '{value}': {text}");
-        said(&page, id);
+        print_blocked_time(&page, id);
     };
     const CHANGED: &str = "(text, before) => text !== before && !text.includes('searching')";
     filter("outcome", "1", CHANGED);
     filter("outcome", "", CHANGED);
     filter("order", "low 0", "() => true");
     filter("order", "", "() => true");
-    // An id is found at once; a text when all texts were looked through.
+    // An id is found at once, a text only after a search of all texts.
     filter("query", "reading-0500", CHANGED);
     filter("query", "question 12345:", "(text) => /^[1-9]/.test(text) && !text.includes('searching')");
     let memory = page.run("performance.memory.usedJSHeapSize").unwrap();
     println!("memory of the script: {} MB", memory.as_u64().unwrap() / 1_000_000);
     if let Some(folder) = arguments.next() {
-        pictures(&page, Path::new(&folder));
+        write_screenshots(&page, Path::new(&folder));
     }
 }
 
-fn said(page: &Page, what: &str) {
+fn print_blocked_time(page: &Page, what: &str) {
     let text = "(() => { const text = `${Math.round(window.longest)} ms at a time, ${Math.round(window.busy)} ms in all`; window.longest = 0; window.busy = 0; return text; })()";
-    println!("  {what} did not listen for at most {}", page.text(text).unwrap());
+    println!("  {what} did not respond for at most {}", page.text(text).unwrap());
 }
 
-fn pictures(page: &Page, folder: &Path) {
+fn write_screenshots(page: &Page, folder: &Path) {
     std::fs::create_dir_all(folder).unwrap();
     for (name, screen) in [("desktop", Screen::DESKTOP), ("phone", Screen::PHONE)] {
         for (colours, screen) in [("light", screen), ("dark", screen.dark())] {
             page.show_on(&screen).unwrap();
-            page.picture(&folder.join(format!("{name}-{colours}.png")), true).unwrap();
+            page.screenshot(&folder.join(format!("{name}-{colours}.png")), true).unwrap();
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Messages to a browser and from it: objects of JSON, each ended by a byte 0.
+//! Messages to and from a browser: JSON objects, each followed by a zero byte.
 
-use crate::{BrowserError, PATIENCE};
+use crate::{BrowserError, TIMEOUT};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// A connection that several pages share.
 pub(crate) struct Connection {
-    asks: Mutex<ChildStdin>,
+    requests: Mutex<ChildStdin>,
     state: Arc<Mutex<State>>,
 }
 
@@ -19,45 +19,45 @@ pub(crate) struct Connection {
 struct State {
     last_id: u64,
     waiting: Vec<(u64, Sender<Value>)>,
-    /// Those who hear of what happens in a session.
-    listening: Vec<(String, Sender<Value>)>,
+    /// The sessions whose events are sent on.
+    subscribers: Vec<(String, Sender<Value>)>,
 }
 
 impl Connection {
-    pub(crate) fn new(asks: ChildStdin, answers: ChildStdout) -> Connection {
+    pub(crate) fn new(requests: ChildStdin, replies: ChildStdout) -> Connection {
         let state = Arc::new(Mutex::new(State::default()));
         let of_thread = Arc::clone(&state);
-        // It ends with the browser.
+        // The thread ends with the browser.
         std::thread::spawn(move || {
-            let mut answers = BufReader::new(answers);
+            let mut replies = BufReader::new(replies);
             let mut message = Vec::new();
-            while answers.read_until(0, &mut message).is_ok_and(|length| length > 0) {
+            while replies.read_until(0, &mut message).is_ok_and(|length| length > 0) {
                 message.pop();
                 if let Ok(value) = serde_json::from_slice::<Value>(&message) {
-                    hear(&mut open(&of_thread), value);
+                    dispatch(&mut lock(&of_thread), value);
                 }
                 message.clear();
             }
-            // Nobody waits for a browser that is gone.
-            *open(&of_thread) = State { last_id: u64::MAX, ..State::default() };
+            // Drops the senders, so that no caller waits for a browser that has ended.
+            *lock(&of_thread) = State { last_id: u64::MAX, ..State::default() };
         });
-        Connection { asks: Mutex::new(asks), state }
+        Connection { requests: Mutex::new(requests), state }
     }
 
-    /// Asks, and waits for the answer.
-    pub(crate) fn ask(
+    /// Calls a method, and waits for its result.
+    pub(crate) fn call(
         &self,
         method: &str,
         parameters: Value,
         session: Option<&str>,
     ) -> Result<Value, BrowserError> {
-        let silent = || BrowserError::Silent(method.to_owned());
-        let (answer, answered) = channel();
+        let timed_out = || BrowserError::Timeout(method.to_owned());
+        let (sender, receiver) = channel();
         let id = {
-            let mut state = open(&self.state);
-            state.last_id = state.last_id.checked_add(1).ok_or_else(silent)?;
+            let mut state = lock(&self.state);
+            state.last_id = state.last_id.checked_add(1).ok_or_else(timed_out)?;
             let id = state.last_id;
-            state.waiting.push((id, answer));
+            state.waiting.push((id, sender));
             id
         };
         let mut message = json!({"id": id, "method": method, "params": parameters});
@@ -65,11 +65,11 @@ impl Connection {
             message["sessionId"] = json!(session);
         }
         {
-            let mut asks = self.asks.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             let text = format!("{message}\0");
-            asks.write_all(text.as_bytes()).and_then(|()| asks.flush()).map_err(|_| silent())?;
+            requests.write_all(text.as_bytes()).and_then(|()| requests.flush()).map_err(|_| timed_out())?;
         }
-        let mut value = answered.recv_timeout(PATIENCE).map_err(|_| silent())?;
+        let mut value = receiver.recv_timeout(TIMEOUT).map_err(|_| timed_out())?;
         match value.get("error") {
             Some(error) => Err(BrowserError::Refused {
                 method: method.to_owned(),
@@ -79,64 +79,66 @@ impl Connection {
         }
     }
 
-    /// Hears of everything that happens in a session from now on.
-    pub(crate) fn listen(&self, session: &str) -> Events {
-        let (tell, told) = channel();
-        open(&self.state).listening.push((session.to_owned(), tell));
-        Events { told, kept: RefCell::default() }
+    /// Subscribes to all later events of a session.
+    pub(crate) fn subscribe(&self, session: &str) -> Events {
+        let (sender, receiver) = channel();
+        lock(&self.state).subscribers.push((session.to_owned(), sender));
+        Events { receiver, pending: RefCell::default() }
     }
 }
 
-/// What happens in a session.
+/// The events of a session.
 pub(crate) struct Events {
-    told: Receiver<Value>,
-    /// What was heard while something else was waited for.
-    kept: RefCell<Vec<Value>>,
+    receiver: Receiver<Value>,
+    /// Events that were received and are not taken yet.
+    pending: RefCell<Vec<Value>>,
 }
 
 impl Events {
-    /// Waits for an event that comes after `begin` was called, which makes it come.
+    /// Calls `begin`, and waits for the event that it causes.
     pub(crate) fn wait_after(
         &self,
         method: &str,
         begin: impl FnOnce() -> Result<(), BrowserError>,
     ) -> Result<(), BrowserError> {
-        self.kept.borrow_mut().extend(self.told.try_iter());
+        self.pending.borrow_mut().extend(self.receiver.try_iter());
         begin()?;
-        let until = Instant::now() + PATIENCE;
-        let silent = || BrowserError::Silent(format!("the wait for {method}"));
+        let until = Instant::now() + TIMEOUT;
+        let timed_out = || BrowserError::Timeout(format!("the wait for {method}"));
         loop {
-            let left = until.checked_duration_since(Instant::now()).ok_or_else(silent)?;
-            let event = self.told.recv_timeout(left).map_err(|_| silent())?;
+            let left = until.checked_duration_since(Instant::now()).ok_or_else(timed_out)?;
+            let event = self.receiver.recv_timeout(left).map_err(|_| timed_out())?;
             let is_wanted = event["method"] == method;
-            self.kept.borrow_mut().push(event);
+            self.pending.borrow_mut().push(event);
             if is_wanted {
                 return Ok(());
             }
         }
     }
 
-    /// What has happened since this was asked last.
-    pub(crate) fn so_far(&self) -> Vec<Value> {
-        let mut events = self.kept.take();
-        events.extend(self.told.try_iter());
+    /// Takes the events since the last call.
+    pub(crate) fn take_pending(&self) -> Vec<Value> {
+        let mut events = self.pending.take();
+        events.extend(self.receiver.try_iter());
         events
     }
 }
 
-fn hear(state: &mut State, value: Value) {
+fn dispatch(state: &mut State, value: Value) {
     if let Some(id) = value["id"].as_u64() {
-        if let Some(place) = state.waiting.iter().position(|(waiting, _)| *waiting == id) {
-            let (_, answer) = state.waiting.swap_remove(place);
-            // Whoever asked may have given up.
-            let _ = answer.send(value);
+        if let Some(index) = state.waiting.iter().position(|(waiting, _)| *waiting == id) {
+            let (_, sender) = state.waiting.swap_remove(index);
+            // The caller may have timed out.
+            let _ = sender.send(value);
         }
         return;
     }
     let Some(session) = value["sessionId"].as_str() else { return };
-    state.listening.retain(|(listening, tell)| listening != session || tell.send(value.clone()).is_ok());
+    state
+        .subscribers
+        .retain(|(subscribed, sender)| subscribed != session || sender.send(value.clone()).is_ok());
 }
 
-fn open(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

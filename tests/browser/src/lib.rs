@@ -1,9 +1,7 @@
-//! A headless Chromium that tests and measurements drive: opens pages, presses keys, asks scripts, takes
-//! pictures. It speaks the browser's DevTools protocol through pipes, so no port is opened; the browser has a
-//! folder of its own, and ends with the [`Browser`].
+//! A headless Chromium for tests and measurements: it opens pages, presses keys, runs scripts, and takes screenshots. The DevTools
+//! protocol goes through pipes, so no port is opened. The browser has its own folder, and ends with the [`Browser`].
 //!
-//! Where no Chromium is installed there is no browser, and tests say so loudly and are skipped: see
-//! [`Browser::start_or_skip`].
+//! If no Chromium is installed, tests print a warning and are skipped: see [`Browser::start_or_skip`].
 
 #![cfg(unix)]
 
@@ -21,14 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How long anything that a browser is asked may take.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest wait for a reply or an event of the browser.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Programs that are a Chromium, the first that is there counts; `CHROMIUM` names another.
+/// Names of Chromium programs; the first one found is used. `CHROMIUM` names another.
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chromium-headless-shell"];
 
-/// Passes the pipes on as the two files that the browser speaks through, and becomes the browser.
-const BECOME: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null";
+/// Connects the pipes to the file descriptors of the DevTools protocol, and executes the browser.
+const EXEC_SCRIPT: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null";
 
 const FLAGS: [&str; 13] = [
     "--headless=new",
@@ -46,29 +44,29 @@ const FLAGS: [&str; 13] = [
     "--force-color-profile=srgb",
 ];
 
-/// Why a browser did not do what it was asked.
+/// A failed request to a browser.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BrowserError {
-    /// It could not be started.
+    /// The browser could not be started.
     #[error("cannot start {}", program.display())]
     Start {
         /// The program.
         program: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
 
-    /// What was waited for did not come within [`PATIENCE`], or the browser is gone.
+    /// There was no reply or event within [`TIMEOUT`], or the browser has ended.
     #[error("the browser does not answer to {0}")]
-    Silent(String),
+    Timeout(String),
 
-    /// It refused.
+    /// The browser refused a request.
     #[error("the browser refuses {method}: {message}")]
     Refused {
-        /// What it was asked.
+        /// The method.
         method: String,
-        /// Why.
+        /// The reason.
         message: String,
     },
 
@@ -76,17 +74,17 @@ pub enum BrowserError {
     #[error("a script failed: {0}")]
     Script(String),
 
-    /// A picture could not be written.
+    /// A screenshot could not be written.
     #[error("cannot write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
 }
 
-/// A browser that runs. Dropping it ends it.
+/// A running browser, which ends when it is dropped.
 pub struct Browser {
     process: Child,
     connection: Arc<Connection>,
@@ -94,7 +92,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// The Chromium of this machine.
+    /// The path of the Chromium of this machine.
     pub fn installed() -> Option<PathBuf> {
         let named = std::env::var_os("CHROMIUM").filter(|name| !name.is_empty());
         let names = named.into_iter().chain(PROGRAMS.map(OsString::from));
@@ -110,11 +108,10 @@ impl Browser {
         names.into_iter().find_map(found)
     }
 
-    /// Starts the Chromium of this machine; where there is none, says so loudly and gives nothing, for tests to
-    /// be skipped.
+    /// Starts the Chromium of this machine. If there is none, prints a warning and returns `None`, so that a test can be skipped.
     ///
     /// # Errors
-    /// When there is one and it does not start.
+    /// When the browser does not start.
     pub fn start_or_skip(what: &str) -> Result<Option<Browser>, BrowserError> {
         let Some(program) = Browser::installed() else {
             eprintln!(
@@ -128,23 +125,23 @@ impl Browser {
     /// Starts a Chromium.
     ///
     /// # Errors
-    /// When it does not start.
+    /// When the browser does not start.
     pub fn start(program: &Path) -> Result<Browser, BrowserError> {
         let failed = |source| BrowserError::Start { program: program.to_owned(), source };
         let folder = tempfile::tempdir().map_err(failed)?;
         let mut command = Command::new("sh");
-        command.args(["-c", BECOME, "sh"]).arg(program).args(FLAGS);
+        command.args(["-c", EXEC_SCRIPT, "sh"]).arg(program).args(FLAGS);
         command.arg(format!("--user-data-dir={}", folder.path().display()));
-        // Within containers and as root there is no sandbox to be had; the pages are those of the tests.
+        // There is no sandbox in containers and for root; the pages are those of the tests.
         command.arg("--no-sandbox").env("HOME", folder.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().map_err(failed)?;
-        let (Some(asks), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
+        let (Some(requests), Some(replies)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(failed(std::io::ErrorKind::BrokenPipe.into()));
         };
-        let connection = Arc::new(Connection::new(asks, answers));
+        let connection = Arc::new(Connection::new(requests, replies));
         let browser = Browser { process, connection, _folder: folder };
-        browser.connection.ask("Browser.getVersion", json!({}), None)?;
+        browser.connection.call("Browser.getVersion", json!({}), None)?;
         Ok(browser)
     }
 
@@ -159,7 +156,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Its own children end with it. It may have ended by itself.
+        // The children of the browser end with it. It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

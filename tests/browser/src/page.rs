@@ -1,7 +1,7 @@
 //! A page of a browser.
 
 use crate::connection::{Connection, Events};
-use crate::{BrowserError, PATIENCE};
+use crate::{BrowserError, TIMEOUT};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -9,16 +9,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a page is shown on.
+/// The screen that a page is shown on.
 #[derive(Clone, Copy, Debug)]
 pub struct Screen {
-    /// Pixels across.
+    /// The width in pixels.
     pub width: u32,
-    /// Pixels down.
+    /// The height in pixels.
     pub height: u32,
-    /// Whether the system is dark.
+    /// Whether the system prefers a dark colour scheme.
     pub is_dark: bool,
-    /// Whether it is a phone.
+    /// Whether the device is a phone.
     pub is_phone: bool,
 }
 
@@ -28,7 +28,7 @@ impl Screen {
     /// A phone, 390 pixels wide.
     pub const PHONE: Screen = Screen { width: 390, height: 844, is_dark: false, is_phone: true };
 
-    /// The same in the dark.
+    /// The screen with a dark colour scheme.
     #[must_use]
     pub fn dark(self) -> Screen {
         Screen { is_dark: true, ..self }
@@ -45,19 +45,19 @@ pub struct Page {
 impl Page {
     pub(crate) fn open(connection: Arc<Connection>, screen: &Screen) -> Result<Page, BrowserError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let target = connection.ask("Target.createTarget", json!({"url": "about:blank"}), None)?;
+        let target = connection.call("Target.createTarget", json!({"url": "about:blank"}), None)?;
         let attach = json!({"targetId": target["targetId"], "flatten": true});
-        let session = text(&connection.ask("Target.attachToTarget", attach, None)?["sessionId"]);
-        let events = connection.listen(&session);
+        let session = text(&connection.call("Target.attachToTarget", attach, None)?["sessionId"]);
+        let events = connection.subscribe(&session);
         let page = Page { connection, session, events };
         for domain in ["Page.enable", "Runtime.enable", "Log.enable", "Network.enable"] {
-            page.ask(domain, json!({}))?;
+            page.call(domain, json!({}))?;
         }
         page.show_on(screen)?;
         Ok(page)
     }
 
-    /// Shows it on another screen.
+    /// Shows the page on another screen.
     ///
     /// # Errors
     /// When the browser does not answer, as with every function here.
@@ -65,21 +65,21 @@ impl Page {
         let metrics = json!({
             "width": screen.width, "height": screen.height, "deviceScaleFactor": 1, "mobile": screen.is_phone,
         });
-        self.ask("Emulation.setDeviceMetricsOverride", metrics)?;
+        self.call("Emulation.setDeviceMetricsOverride", metrics)?;
         let scheme = if screen.is_dark { "dark" } else { "light" };
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        self.ask("Emulation.setEmulatedMedia", media)?;
+        self.call("Emulation.setEmulatedMedia", media)?;
         Ok(())
     }
 
-    /// Goes to an address, and waits until its document and all that is in it are there.
+    /// Goes to an address, and waits until its document and everything in it have loaded.
     ///
     /// # Errors
-    /// When it cannot be reached.
+    /// When the address cannot be reached.
     pub fn go(&self, address: &str) -> Result<(), BrowserError> {
         self.events.wait_after("Page.loadEventFired", || {
-            let gone = self.ask("Page.navigate", json!({"url": address}))?;
-            match gone["errorText"].as_str().filter(|message| !message.is_empty()) {
+            let navigated = self.call("Page.navigate", json!({"url": address}))?;
+            match navigated["errorText"].as_str().filter(|message| !message.is_empty()) {
                 Some(message) => {
                     Err(BrowserError::Refused { method: address.to_owned(), message: message.to_owned() })
                 }
@@ -88,21 +88,21 @@ impl Page {
         })
     }
 
-    /// Runs a script on each page that is gone to, before its own.
+    /// Runs a script on each later page before the scripts of the page.
     ///
     /// # Errors
     /// When the browser does not answer.
     pub fn before_scripts(&self, script: &str) -> Result<(), BrowserError> {
-        self.ask("Page.addScriptToEvaluateOnNewDocument", json!({"source": script})).map(|_| ())
+        self.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": script})).map(|_| ())
     }
 
-    /// What a script gives; of a promise what it becomes.
+    /// Runs a script. Returns its value; the value of a promise is awaited.
     ///
     /// # Errors
     /// When the script fails.
     pub fn run(&self, script: &str) -> Result<Value, BrowserError> {
         let parameters = json!({"expression": script, "awaitPromise": true, "returnByValue": true});
-        let mut ran = self.ask("Runtime.evaluate", parameters)?;
+        let mut ran = self.call("Runtime.evaluate", parameters)?;
         if let Some(failure) = ran.get("exceptionDetails") {
             let text = failure["exception"]["description"].as_str().or(failure["text"].as_str());
             return Err(BrowserError::Script(format!("{}\n{script}", text.unwrap_or_default())));
@@ -110,7 +110,7 @@ impl Page {
         Ok(ran["result"]["value"].take())
     }
 
-    /// The text that a script gives; empty where it gives another thing.
+    /// Runs a script. Returns its value if that is text, and an empty text otherwise.
     ///
     /// # Errors
     /// When the script fails.
@@ -118,13 +118,13 @@ impl Page {
         Ok(self.run(script)?.as_str().unwrap_or_default().to_owned())
     }
 
-    /// Waits until an expression is true, also on the page that this one leads to.
+    /// Waits until an expression is true, also on a page that this one navigates to.
     ///
     /// # Errors
-    /// When it does not become true in time, and when it fails.
+    /// When the expression does not become true in time, or fails.
     pub fn wait_for(&self, condition: &str) -> Result<(), BrowserError> {
-        let until = Instant::now() + PATIENCE;
-        let milliseconds = PATIENCE.as_millis();
+        let until = Instant::now() + TIMEOUT;
+        let milliseconds = TIMEOUT.as_millis();
         let script = format!(
             "new Promise((resolve) => {{
                const until = performance.now() + {milliseconds};
@@ -139,12 +139,12 @@ impl Page {
         loop {
             match self.run(&script) {
                 Ok(Value::Bool(true)) => return Ok(()),
-                // The page went away meanwhile.
+                // The page was left in the meantime.
                 Err(BrowserError::Refused { .. }) if Instant::now() < until => {}
                 Ok(_) => {
                     let seen = self.text("document.body.innerText").unwrap_or_default();
                     let seen: String = seen.chars().take(2_000).collect();
-                    return Err(BrowserError::Silent(format!(
+                    return Err(BrowserError::Timeout(format!(
                         "the wait until {condition}; it shows: {seen}"
                     )));
                 }
@@ -174,25 +174,24 @@ impl Page {
         if let Some(text) = text {
             down["text"] = json!(text);
         }
-        self.ask("Input.dispatchKeyEvent", down)?;
-        self.ask(
+        self.call("Input.dispatchKeyEvent", down)?;
+        self.call(
             "Input.dispatchKeyEvent",
             json!({"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}),
         )?;
         Ok(())
     }
 
-    /// Types text into what has the focus.
+    /// Types text into the focused element.
     ///
     /// # Errors
     /// When the browser does not answer.
     pub fn type_text(&self, text: &str) -> Result<(), BrowserError> {
-        self.ask("Input.insertText", json!({"text": text})).map(|_| ())
+        self.call("Input.insertText", json!({"text": text})).map(|_| ())
     }
 
-    /// Everything that was said in the console, what went wrong and what was asked of the network since this was asked last, each as
-    /// one line: `error …`, `request …`.
-    pub fn said(&self) -> Vec<String> {
+    /// Takes the console messages, errors and network requests since the last call, each as one line: `error …`, `request …`.
+    pub fn take_log(&self) -> Vec<String> {
         let line = |event: Value| {
             let parameters = &event["params"];
             match event["method"].as_str()? {
@@ -209,21 +208,21 @@ impl Page {
                 _ => None,
             }
         };
-        self.events.so_far().into_iter().filter_map(line).collect()
+        self.events.take_pending().into_iter().filter_map(line).collect()
     }
 
-    /// Takes a picture of what is seen, or with `whole` of the page down to its end.
+    /// Writes a screenshot of the visible part of the page, or of the whole page.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn picture(&self, path: &Path, whole: bool) -> Result<(), BrowserError> {
+    /// When the file cannot be written.
+    pub fn screenshot(&self, path: &Path, whole: bool) -> Result<(), BrowserError> {
         let taken =
-            self.ask("Page.captureScreenshot", json!({"format": "png", "captureBeyondViewport": whole}))?;
+            self.call("Page.captureScreenshot", json!({"format": "png", "captureBeyondViewport": whole}))?;
         let bytes = STANDARD.decode(taken["data"].as_str().unwrap_or_default()).unwrap_or_default();
         std::fs::write(path, bytes).map_err(|source| BrowserError::Write { path: path.to_owned(), source })
     }
 
-    fn ask(&self, method: &str, parameters: Value) -> Result<Value, BrowserError> {
-        self.connection.ask(method, parameters, Some(&self.session))
+    fn call(&self, method: &str, parameters: Value) -> Result<Value, BrowserError> {
+        self.connection.call(method, parameters, Some(&self.session))
     }
 }

@@ -10,14 +10,14 @@ pub const SCRIPTED_BACKEND: &[u8] =
 /// A backend that reads the media of its messages.
 pub const MEDIA_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-media-backend.wasm"));
 
-/// A backend that asks servers as its messages say.
+/// A backend that calls the host as its messages say.
 pub const ASKING_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-asking-backend.wasm"));
 
-/// A backend that measures texts by a role in every way.
+/// A backend that measures texts with a role by every function of `llm`.
 pub const MEASURING_BACKEND: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-measuring-backend.wasm"));
 
-/// A metric that was written against the contract alone.
+/// A metric that is written against the WIT contract, without the SDK.
 pub const BARE_WORD_RECALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/word-recall.wasm"));
 
 /// A backend that asks a server.

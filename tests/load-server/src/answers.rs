@@ -17,7 +17,7 @@ pub fn completion(answer: &str) -> Reply {
     )
 }
 
-/// A stream of events, each in a chunk of its own.
+/// A stream of server-sent events, each in its own chunk.
 pub fn events(data: &[Value], breaks_off: bool) -> Answer {
     let piece = |data: &Value| {
         let text = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
@@ -26,8 +26,8 @@ pub fn events(data: &[Value], breaks_off: bool) -> Answer {
     Answer::Chunks { content_type: "text/event-stream", pieces: data.iter().map(piece).collect(), breaks_off }
 }
 
-/// The last message of a request of chat completions.
-pub fn messages_question(request: &Request) -> String {
+/// The last message of a chat completion request.
+pub fn last_message(request: &Request) -> String {
     let body = request.json();
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     messages.last().and_then(|message| message["content"].as_str()).unwrap_or_default().to_owned()

@@ -1,6 +1,6 @@
 //! One connection: requests in, answers and faults out.
 
-use crate::{Answer, Handler, Reply, Request, SeenRequest};
+use crate::{Answer, Counters, Handler, Reply, Request};
 use bytes::BytesMut;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -9,39 +9,39 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What is longer is not answered.
+/// Longer bodies are not answered.
 const MAX_BODY_BYTES: usize = 256 << 20;
-/// A request with more headers is not read.
+/// Requests with more headers are not read.
 const MAX_HEADERS: usize = 64;
 
-pub(crate) async fn accept(listener: TcpListener, answer: Arc<Handler>, seen: Arc<SeenRequest>) {
+pub(crate) async fn accept(listener: TcpListener, answer: Arc<Handler>, counters: Arc<Counters>) {
     while let Ok((stream, _)) = listener.accept().await {
-        seen.connections.fetch_add(1, Ordering::SeqCst);
-        let (answer, seen) = (Arc::clone(&answer), Arc::clone(&seen));
+        counters.connections.fetch_add(1, Ordering::SeqCst);
+        let (answer, counters) = (Arc::clone(&answer), Arc::clone(&counters));
         tokio::spawn(async move {
-            // A client that goes away is no failure of the server.
-            let _ = serve(stream, &*answer, &seen).await;
+            // A closed connection is not a failure of the server.
+            let _ = serve(stream, &*answer, &counters).await;
         });
     }
 }
 
-async fn serve(mut stream: TcpStream, answer: &Handler, seen: &SeenRequest) -> std::io::Result<()> {
+async fn serve(mut stream: TcpStream, answer: &Handler, counters: &Counters) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut bytes = BytesMut::with_capacity(16 * 1024);
     while let Some(request) = read_request(&mut stream, &mut bytes).await? {
-        seen.requests.fetch_add(1, Ordering::SeqCst);
-        let in_flight = seen.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
-        seen.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
-        let goes_on = write_answer(&mut stream, answer(&request)).await;
-        seen.in_flight.fetch_sub(1, Ordering::SeqCst);
-        if !goes_on? {
+        counters.requests.fetch_add(1, Ordering::SeqCst);
+        let in_flight = counters.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        counters.max_in_flight.fetch_max(in_flight, Ordering::SeqCst);
+        let is_open = write_answer(&mut stream, answer(&request)).await;
+        counters.in_flight.fetch_sub(1, Ordering::SeqCst);
+        if !is_open? {
             break;
         }
     }
     Ok(())
 }
 
-/// The next request; none where the client is done or sends something else.
+/// The next request; `None` if the client closed the connection or sent something else.
 async fn read_request(stream: &mut TcpStream, bytes: &mut BytesMut) -> std::io::Result<Option<Request>> {
     loop {
         if let Some((path, head, length)) = parse(bytes) {
@@ -59,29 +59,30 @@ async fn read_request(stream: &mut TcpStream, bytes: &mut BytesMut) -> std::io::
     }
 }
 
-/// A request's head, where it is whole: its path, its length, and that of the body.
+/// The path of a request, the length of its head, and that of its body; `None` if the head is incomplete.
 fn parse(bytes: &[u8]) -> Option<(String, usize, usize)> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let httparse::Status::Complete(head) = parsed.parse(bytes).ok()? else { return None };
-    let length = find(parsed.headers, "content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+    let length =
+        find_header(parsed.headers, "content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
     Some((parsed.path.unwrap_or_default().to_owned(), head, length))
 }
 
-/// The value of a header of a head that was whole.
+/// The value of a header in a complete head.
 pub(crate) fn header_of<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     parsed.parse(head).ok()?;
-    find(parsed.headers, name)
+    find_header(parsed.headers, name)
 }
 
-fn find<'h>(headers: &[httparse::Header<'h>], name: &str) -> Option<&'h str> {
+fn find_header<'h>(headers: &[httparse::Header<'h>], name: &str) -> Option<&'h str> {
     let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
     std::str::from_utf8(found.value).ok()
 }
 
-/// Answers; says whether the connection may go on.
+/// Writes an answer. Returns whether the connection stays open.
 async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result<bool> {
     match answer {
         Answer::Reply(reply) => {
@@ -113,12 +114,12 @@ async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result
             Ok(!breaks_off)
         }
         Answer::Reset => {
-            // The socket is closed without the end of a stream, which the client sees as a reset.
+            // The socket is closed without the end of the stream, which the client sees as a reset.
             stream.set_zero_linger()?;
             Ok(false)
         }
         Answer::Hang => {
-            // Whatever comes is of no interest; that the client goes away is.
+            // Reads until the client closes the connection.
             while stream.read(&mut [0; 1024]).await? > 0 {}
             Ok(false)
         }
@@ -132,7 +133,7 @@ async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result
     }
 }
 
-/// A reply that says its body were of this length.
+/// The bytes of a reply whose `content-length` may differ from its body.
 pub(crate) fn bytes_of(reply: &Reply, length: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256 + reply.body.len());
     // Writing to memory cannot fail.

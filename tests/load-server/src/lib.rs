@@ -1,15 +1,15 @@
-//! An HTTP/1.1 server on loopback that answers as it is told, and breaks as it is told: for tests of what a
-//! client survives, and for measurements of what a client costs.
+//! An HTTP/1.1 server on loopback whose answers and faults are scripted: for tests of what a client survives, and for
+//! measurements of what a client costs.
 //!
-//! It speaks to sockets itself, so that it can do what no proper server does: reset a connection, promise
-//! more than it sends, never end. It stops when it is dropped.
+//! It writes to sockets itself, so that it can do what no proper server does: reset a connection, promise more than it sends,
+//! never end. It stops when it is dropped.
 
 mod answers;
 mod connection;
-mod storm;
+mod faults;
 
-pub use answers::{completion, events, messages_question};
-pub use storm::{Storm, StormShares};
+pub use answers::{completion, events, last_message};
+pub use faults::{FaultInjector, FaultShares};
 
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -18,41 +18,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A request as it came.
+/// A request as it was received.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// With the query.
+    /// The path, with the query.
     pub path: String,
-    /// The line of the request and its headers, which are read when somebody asks.
+    /// The request line and the headers, which are parsed on demand.
     pub(crate) head: Bytes,
     /// The whole body.
     pub body: Bytes,
 }
 
 impl Request {
-    /// The value of a header, where it is a text.
+    /// The value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         connection::header_of(&self.head, name)
     }
 
-    /// The body as JSON; null where it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
-/// What to do about a request.
+/// What the server does with a request.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A proper answer.
     Reply(Reply),
-    /// The same, as bytes that [`Reply::prepared`] made once for many requests, after a while.
+    /// A proper answer, as bytes that [`Reply::prepared`] made once for many requests, after a delay.
     Prepared(Bytes, Duration),
-    /// These bytes, whatever they are, and then the end of the connection.
+    /// Any bytes, and then the end of the connection.
     Raw(Bytes),
     /// A head that promises a body, less of it than promised, and the end of the connection.
     Truncated(Reply),
-    /// A chunked body of these pieces; without its last chunk where it breaks off.
+    /// A chunked body; without its last chunk if it breaks off.
     Chunks {
         /// The `content-type`.
         content_type: &'static str,
@@ -72,13 +72,13 @@ pub enum Answer {
 /// A proper answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// 200, 429, …
+    /// The status, such as 200 or 429.
     pub status: u16,
-    /// Besides `content-length`.
+    /// The headers besides `content-length`.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body.
     pub body: Bytes,
-    /// How long the server thinks about it.
+    /// How long the server waits before it answers.
     pub delay: Duration,
 }
 
@@ -94,19 +94,19 @@ impl Reply {
         Reply { status, headers, body: body.into(), delay: Duration::ZERO }
     }
 
-    /// The same with a further header.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Reply {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// The same for servers that are to cost little: its bytes are made here, and not for each request.
+    /// The reply as bytes that are made once, for servers that must cost little per request.
     pub fn prepared(&self) -> Answer {
         Answer::Prepared(connection::bytes_of(self, self.body.len()).into(), self.delay)
     }
 
-    /// The same after a while.
+    /// Sets the delay.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Reply {
         self.delay = delay;
@@ -120,12 +120,12 @@ impl From<Reply> for Answer {
     }
 }
 
-/// What a server saw.
+/// The counts of a server.
 #[derive(Debug, Default)]
-pub(crate) struct SeenRequest {
+pub(crate) struct Counters {
     requests: AtomicU64,
     in_flight: AtomicU64,
-    most_in_flight: AtomicU64,
+    max_in_flight: AtomicU64,
     connections: AtomicU64,
 }
 
@@ -134,19 +134,19 @@ type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
 /// A server on a free port of loopback, with a runtime of its own.
 pub struct LoadServer {
     address: SocketAddr,
-    seen: Arc<SeenRequest>,
+    counters: Arc<Counters>,
     /// Runs the server for as long as it lives.
     runtime: Option<tokio::runtime::Runtime>,
 }
 
 impl LoadServer {
-    /// Starts a server that answers with a function.
+    /// Starts a server whose answers a function gives.
     ///
     /// # Errors
-    /// When there is no port or no thread to be had.
+    /// When there is no free port or no thread can be started.
     pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> std::io::Result<LoadServer> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        // Tests may be async themselves, and must not wait for another runtime.
+        // Async tests must not block on another runtime.
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -154,9 +154,9 @@ impl LoadServer {
             let _entered = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
-        let seen = Arc::new(SeenRequest::default());
-        runtime.spawn(connection::accept(listener, Arc::new(answer), Arc::clone(&seen)));
-        Ok(LoadServer { address, seen, runtime: Some(runtime) })
+        let counters = Arc::new(Counters::default());
+        runtime.spawn(connection::accept(listener, Arc::new(answer), Arc::clone(&counters)));
+        Ok(LoadServer { address, counters, runtime: Some(runtime) })
     }
 
     /// `http://127.0.0.1:PORT`
@@ -164,26 +164,26 @@ impl LoadServer {
         format!("http://{}", self.address)
     }
 
-    /// How many requests came.
+    /// The number of requests received.
     pub fn requests(&self) -> u64 {
-        self.seen.requests.load(Ordering::SeqCst)
+        self.counters.requests.load(Ordering::SeqCst)
     }
 
-    /// How many requests were there at the same time, at most.
-    pub fn most_in_flight(&self) -> u64 {
-        self.seen.most_in_flight.load(Ordering::SeqCst)
+    /// The most requests that were in flight at the same time.
+    pub fn max_in_flight(&self) -> u64 {
+        self.counters.max_in_flight.load(Ordering::SeqCst)
     }
 
-    /// How many connections were made.
+    /// The number of connections accepted.
     pub fn connections(&self) -> u64 {
-        self.seen.connections.load(Ordering::SeqCst)
+        self.counters.connections.load(Ordering::SeqCst)
     }
 }
 
 impl Drop for LoadServer {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Clients that hang are not waited for; and a test may be async itself.
+            // Hanging clients are not awaited, and a test may itself be async.
             runtime.shutdown_background();
         }
     }

@@ -1,18 +1,18 @@
-//! Modules of one folder that import one another in a circle.
+//! Modules of one folder that import one another in a cycle.
 
 use crate::imports::ModulePath;
 use crate::modules::CrateModules;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Modules of one folder of which each imports, in some steps, all others.
+/// Modules of one folder, each of which imports all others, directly or through others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// The module that they are submodules of; empty for the root of the crate.
+    /// Their parent module; empty for the root of the crate.
     pub parent: Vec<String>,
-    /// Their names.
+    /// The names of the modules.
     pub modules: Vec<String>,
-    /// The imports between them: who imports what.
+    /// The imports between them, from and to.
     pub imports: Vec<(String, String)>,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// For each pair of modules of a folder of which the first imports the second: the imports.
+/// The imports between pairs of modules of a folder, of which the first imports the second.
 type Edges = BTreeMap<(String, String), BTreeSet<(String, String)>>;
 
 /// The cycles of a crate, folder by folder.
@@ -34,7 +34,7 @@ pub fn cycles(modules: &CrateModules) -> Vec<Cycle> {
         for named in &module.named {
             let home = modules.home_of(named);
             let common = path.iter().zip(&home).take_while(|(one, other)| one == other).count();
-            // One is the other or lies below it.
+            // The modules are the same, or one contains the other.
             let (Some(from), Some(to)) = (path.get(common), home.get(common)) else { continue };
             let edges = folders.entry(path[..common].to_vec()).or_default();
             let import = (path.join("::"), named.join("::"));
@@ -54,16 +54,16 @@ fn cycles_of(parent: &ModulePath, edges: &Edges) -> Vec<Cycle> {
         if seen.contains(*name) || !reach[*name].contains(*name) {
             continue;
         }
-        let circle: Vec<&String> = names
+        let members: Vec<&String> = names
             .iter()
             .copied()
             .filter(|other| reach[*name].contains(*other) && reach[*other].contains(*name))
             .collect();
-        seen.extend(&circle);
-        let within = edges.iter().filter(|((from, to), _)| circle.contains(&from) && circle.contains(&to));
+        seen.extend(&members);
+        let within = edges.iter().filter(|((from, to), _)| members.contains(&from) && members.contains(&to));
         cycles.push(Cycle {
             parent: parent.clone(),
-            modules: circle.iter().map(|name| (*name).clone()).collect(),
+            modules: members.iter().map(|name| (*name).clone()).collect(),
             imports: within.flat_map(|(_, imports)| imports.iter().cloned()).collect(),
         });
     }

@@ -16,7 +16,7 @@ pub(crate) struct Module {
     pub(crate) types: BTreeSet<String>,
     /// What its `use` declarations bring in: a name, and where it comes from.
     pub(crate) imported: BTreeMap<String, ModulePath>,
-    /// The modules of which it imports everything.
+    /// The modules that it imports by glob.
     pub(crate) globs: Vec<ModulePath>,
     /// Every path of this crate that its code names.
     pub(crate) named: BTreeSet<ModulePath>,
@@ -33,13 +33,13 @@ struct Collector<'m> {
 }
 
 impl Collector<'_> {
-    /// The path from the root of the crate; none for a path that leads elsewhere.
+    /// The path from the root of the crate; `None` for a path into another crate.
     fn absolute(&self, segments: &[String]) -> Option<ModulePath> {
         let (first, rest) = segments.split_first()?;
         let mut base = match first.as_str() {
             "crate" => return Some(rest.to_vec()),
             "self" | "super" => self.path.clone(),
-            // A submodule or an item of this module, which no `use` has to bring in.
+            // A submodule or an item of this module needs no `use`.
             name if self.module.items.contains(name) => {
                 return Some([&self.path[..], segments].concat());
             }
@@ -90,7 +90,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Macros are not parsed: a path in their tokens is a row of names with `::` between.
+    /// Macros are not parsed: a path in their tokens is a sequence of names with `::` between.
     fn name_in_tokens(&mut self, tokens: TokenStream) {
         let mut segments: Vec<String> = Vec::new();
         let mut colons = 0;

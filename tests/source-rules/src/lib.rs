@@ -1,11 +1,11 @@
-//! Rules that the sources keep and no compiler checks. Sources are read, not compiled.
+//! Rules of the sources that no compiler checks. Sources are parsed, not compiled.
 //!
-//! - [`cycles`]: modules of one folder that import one another in a circle. A module counts with everything below it.
-//!   Imports between a module and its own submodules are not looked at, nor is test code.
-//! - [`bad_names`]: types and constants whose names hide what they are.
+//! - [`cycles`]: modules of one folder that import one another in a cycle. A module includes everything below it.
+//!   Imports between a module and its own submodules, and test code, are not checked.
+//! - [`bad_names`]: types and constants whose names do not say what they are.
 //! - [`repeated_types`]: names that stand for several things in one crate.
-//! - [`long_test_names`]: tests whose names are sentences.
-//! - [`public_items`]: what a crate offers, so that a change of it is noticed.
+//! - [`long_test_names`]: tests whose names are too long.
+//! - [`public_items`]: the public API of a crate, so that a change of it is noticed.
 
 mod cycles;
 mod imports;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use syn::{Attribute, Item, ItemMod, Meta};
 
-/// Re-exports of re-exports are followed this far.
+/// The depth to which re-exports of re-exports are followed.
 const MAX_REEXPORTS: usize = 16;
 
 /// The modules of a crate, by their paths.
@@ -27,7 +27,7 @@ impl CrateModules {
         Ok(modules)
     }
 
-    /// Reads a file; its submodules lie in `folder`.
+    /// Reads a file; its submodules are in `folder`.
     fn read_file(&mut self, file: &Path, folder: &Path, path: ModulePath) -> Result<(), SourceError> {
         let failed = |message: String| SourceError { path: file.to_owned(), message };
         let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
@@ -71,7 +71,7 @@ impl CrateModules {
         self.read_file(&file, &inner_folder, inner_path)
     }
 
-    /// The module in which the item lies that a path names, with re-exports followed.
+    /// The module that defines the item of a path; re-exports are followed.
     pub(crate) fn home_of(&self, path: &[String]) -> ModulePath {
         self.resolve(path, MAX_REEXPORTS).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! The public items of a crate, one line each. Whatever is declared `pub` counts, also in a private module, from which the crate
-//! may re-export it.
+//! The public items of a crate, one line each. Every `pub` item counts, also in a private module, from which the crate may
+//! re-export it.
 
 use crate::modules::{attributes, is_test_only};
 use crate::source_error::SourceError;
@@ -8,7 +8,7 @@ use quote::ToTokens;
 use std::path::{Path, PathBuf};
 use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, ItemMacro, ItemMod, TraitItem, Visibility};
 
-/// Attributes that are part of what an item promises.
+/// Attributes that are part of the API of an item.
 const PUBLIC_ATTRIBUTES: [&str; 3] = ["derive", "non_exhaustive", "macro_export"];
 
 /// Returns a line for each public item of a crate, sorted: the module, and the signature.
@@ -68,7 +68,7 @@ impl Listing {
         let items = std::mem::take(&mut block.items);
         block.attrs.clear();
         let is_of_trait = block.trait_.is_some();
-        let header = spelled(block.to_token_stream()).trim_end_matches(['{', '}', ' ']).to_owned();
+        let header = format_tokens(block.to_token_stream()).trim_end_matches(['{', '}', ' ']).to_owned();
         if is_of_trait {
             self.lines.push(format!("{path}: {header}"));
             return;
@@ -82,7 +82,7 @@ impl Listing {
                 }
                 _ => continue,
             };
-            self.lines.push(format!("{path}: {header}: pub {}", spelled(signature)));
+            self.lines.push(format!("{path}: {header}: pub {}", format_tokens(signature)));
         }
     }
 
@@ -96,17 +96,17 @@ impl Listing {
                 && arrow.as_char() == '='
                 && pattern.delimiter() != Delimiter::None
             {
-                self.lines.push(format!("{path}: macro {name}!({})", spelled(pattern.stream())));
+                self.lines.push(format!("{path}: macro {name}!({})", format_tokens(pattern.stream())));
             }
         }
     }
 
     fn add(&mut self, path: &str, signature: &TokenStream) {
-        self.lines.push(format!("{path}: {}", spelled(signature.clone())));
+        self.lines.push(format!("{path}: {}", format_tokens(signature.clone())));
     }
 }
 
-/// A public item without bodies, private fields and comments; none of a private one.
+/// A public item without bodies, private fields and comments; `None` for a private item.
 fn public_signature(item: Item) -> Option<TokenStream> {
     Some(match item {
         Item::Const(mut item) if is_public(&item.vis) => {
@@ -146,7 +146,7 @@ fn public_signature(item: Item) -> Option<TokenStream> {
                 match inner {
                     TraitItem::Fn(function) => {
                         keep_public(&mut function.attrs);
-                        // Whether there is a default body is part of the promise, and what it does is not.
+                        // The existence of a default body is part of the API, its content is not.
                         if let Some(body) = &mut function.default {
                             body.stmts.clear();
                         }
@@ -178,8 +178,8 @@ fn keep_public(attributes: &mut Vec<Attribute>) {
     attributes.retain(|attribute| PUBLIC_ATTRIBUTES.iter().any(|name| attribute.path().is_ident(name)));
 }
 
-/// Tokens in one line, spaced about as in source code.
-fn spelled(tokens: TokenStream) -> String {
+/// Tokens in one line, spaced roughly as in source code.
+fn format_tokens(tokens: TokenStream) -> String {
     let mut text = tokens.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     for (spaced, close) in [
         (" :: ", "::"),

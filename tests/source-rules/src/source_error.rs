@@ -1,8 +1,8 @@
-//! Why a source cannot be read.
+//! Errors in sources.
 
 use std::path::PathBuf;
 
-/// Why a source cannot be read.
+/// A source that cannot be read or parsed.
 #[derive(Debug)]
 pub struct SourceError {
     /// The file.

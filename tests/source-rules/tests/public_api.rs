@@ -1,5 +1,5 @@
-//! What plugin authors build on changes only on purpose: the public items of the SDKs and the WIT contract are those that
-//! the files in `api` list. `GAGE_RECORD_API=1` writes the lists again.
+//! The API for plugin authors changes only on purpose: the public items of the SDKs and the WIT contract are those that the files in
+//! `api` list. `GAGE_RECORD_API=1` updates the lists.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -36,7 +36,17 @@ fn compare(name: &str, lines: &[String]) {
     );
 }
 
-/// Files below a folder with one of the endings, each with its text; sorted.
+/// Compares the lines of some files outside of comments.
+fn compare_lines(name: &str, files: &[(String, String)]) {
+    let lines = files.iter().flat_map(|(file, text)| {
+        without_comments(text).into_iter().map(move |line| format!("{file}: {line}"))
+    });
+    let lines: Vec<String> = lines.collect();
+    assert!(lines.len() > 100, "{} lines", lines.len());
+    compare(name, &lines);
+}
+
+/// Files below a folder with an ending, each with its text; sorted.
 fn texts(folder: &Path, ending: &str) -> Vec<(String, String)> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
@@ -110,14 +120,14 @@ fn python_items(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn rust_sdk_offers_what_is_listed() {
+fn rust_sdk_api_matches_its_list() {
     let items = public_items(&repository().join("sdk/rust/src/lib.rs")).expect("Rust");
     assert!(items.len() > 100, "{} items", items.len());
     compare("rust.txt", &items);
 }
 
 #[test]
-fn python_sdk_offers_what_is_listed() {
+fn python_sdk_api_matches_its_list() {
     let files = texts(&repository().join("sdk/python/src/gage_sdk"), ".py");
     let items: Vec<String> = files
         .iter()
@@ -134,31 +144,17 @@ fn python_sdk_offers_what_is_listed() {
 }
 
 #[test]
-fn javascript_sdk_offers_what_is_listed() {
+fn javascript_sdk_api_matches_its_list() {
     let files = texts(&repository().join("sdk/js/src"), ".d.ts");
-    let lines: Vec<String> = files
-        .iter()
-        .flat_map(|(name, text)| {
-            without_comments(text).into_iter().map(move |line| format!("{name}: {line}"))
-        })
-        .collect();
-    assert!(lines.len() > 100, "{} lines", lines.len());
-    compare("javascript.txt", &lines);
+    compare_lines("javascript.txt", &files);
 }
 
 #[test]
-fn wit_contract_is_the_listed_one() {
+fn wit_contract_matches_its_list() {
     let folder = repository().join("wit");
     let files = ["types.wit", "host.wit", "plugin.wit"]
-        .map(|name| (name, fs::read_to_string(folder.join(name)).expect("WIT")));
-    let lines: Vec<String> = files
-        .iter()
-        .flat_map(|(name, text)| {
-            without_comments(text).into_iter().map(move |line| format!("{name}: {line}"))
-        })
-        .collect();
-    assert!(lines.len() > 100, "{} lines", lines.len());
-    compare("wit.txt", &lines);
+        .map(|name| (name.to_owned(), fs::read_to_string(folder.join(name)).expect("WIT")));
+    compare_lines("wit.txt", &files);
 }
 
 #[test]

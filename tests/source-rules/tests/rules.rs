@@ -1,4 +1,4 @@
-//! Which circles of imports are found, on small crates.
+//! The rules on small crates.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -23,7 +23,7 @@ fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn circle_is_found_through_re_exports_and_macros() {
+fn cycle_is_found_through_re_exports_and_macros() {
     let lib = ("lib.rs", "mod a;\nmod b;\nmod c;\npub use a::*;\npub use b::Second;\n");
     for (case, b) in [
         ("a path", "pub struct Second(crate::a::First);"),
@@ -43,19 +43,19 @@ fn circle_is_found_through_re_exports_and_macros() {
 }
 
 #[test]
-fn order_is_no_circle() {
+fn modules_in_order_have_no_cycle() {
     let files = [
         ("lib.rs", "mod a;\nmod b;\npub use a::First;\n"),
         ("a.rs", "pub struct First;\n#[cfg(test)]\nmod tests { use crate::b::Second; }"),
         ("b.rs", "mod inner;\nuse crate::First;\npub struct Second(First);\npub use inner::Third;"),
-        // A submodule and its module are one.
+        // A submodule belongs to its module.
         ("b/inner.rs", "use super::Second;\npub struct Third(Second, crate::a::First);"),
     ];
     assert_eq!(found(&files), Vec::<Vec<String>>::new());
 }
 
 #[test]
-fn circle_below_a_module_is_found_there() {
+fn cycle_below_a_module_is_found_there() {
     let files = [
         ("lib.rs", "mod a;\n"),
         ("a.rs", "mod b;\nmod c;"),
@@ -66,7 +66,7 @@ fn circle_below_a_module_is_found_there() {
 }
 
 #[test]
-fn names_that_hide_the_thing_are_reported() {
+fn names_that_do_not_name_a_thing_are_reported() {
     let folder = written(&[(
         "a.rs",
         "const MOST_ROWS: u64 = 1;\npub struct Told;\nmod inner { enum Found { A } trait Rows { const LEAST_ROWS: u8; } }\nconst MAX_ROWS: u64 = 1;\nstruct FoundRow;",
@@ -77,7 +77,7 @@ fn names_that_hide_the_thing_are_reported() {
 }
 
 #[test]
-fn types_of_three_modules_are_repeated() {
+fn types_defined_in_three_modules_are_repeated() {
     let types = "pub struct State;\nfn other() {}\nenum Kind {}";
     let files = [
         ("lib.rs", "mod a;\nmod b;\nmod c;\n"),
@@ -91,7 +91,7 @@ fn types_of_three_modules_are_repeated() {
 }
 
 #[test]
-fn long_names_are_those_of_tests_alone() {
+fn only_names_of_tests_can_be_too_long() {
     let long = "a".repeat(61);
     let short = "a".repeat(60);
     let text = format!(

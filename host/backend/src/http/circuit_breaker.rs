@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_between_begins_the_count_anew_and_a_lost_probe_is_replaced() {
+    fn response_resets_the_count_and_lost_probe_is_replaced() {
         let start = Instant::now();
         let mut breaker = CircuitBreaker::new(SETTINGS);
         for _ in 0..10 {

@@ -190,7 +190,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn waits_grow_to_the_limit_differ_between_requests_and_obey_the_server() {
+    fn waits_grow_are_jittered_and_obey_the_server() {
         let (base, limit) = (Duration::from_millis(100), Duration::from_secs(1));
         let mut longest = Duration::ZERO;
         for attempts in 1..40 {

@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_host_that_takes_some_all_the_time_is_not_left_alone_and_one_that_takes_nobody_is() {
+    async fn only_a_host_that_refuses_everyone_is_paused() {
         let second = Duration::from_secs(1);
         for rate in [10_u32, 80, 400] {
             // A fresh token every so often, and a few that were kept.
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_host_out_of_reach_is_probed_and_given_up_after_a_bounded_time() {
+    async fn unreachable_host_is_probed_for_a_bounded_time() {
         let host = HostLimiter::new(&limits(64), &retry());
         let began = now();
         let mut sent = 0;

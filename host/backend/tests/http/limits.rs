@@ -17,7 +17,7 @@ async fn connections_are_kept_and_the_limit_is() {
         join_all((0..400).map(|number| async move { ask(backend, &format!("q{number}")).await })).await;
     assert!(replies.iter().all(Result::is_ok));
     assert_eq!((server.requests(), backend.statistics()["answered"].clone()), (400, json!(400)));
-    assert!(server.most_in_flight() <= 8, "{}", server.most_in_flight());
+    assert!(server.max_in_flight() <= 8, "{}", server.max_in_flight());
     assert!(server.connections() <= 100, "{} connections", server.connections());
 }
 

@@ -2,7 +2,7 @@
 
 use super::{KEY, ask, backend, server};
 use gage_backend::{HttpRecording, OpenOptions};
-use gage_load_server::{Reply, completion, messages_question};
+use gage_load_server::{Reply, completion, last_message};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 async fn a_run_is_played_back_without_its_server() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("tape.zst");
-    let server = server(|request| match messages_question(request).as_str() {
+    let server = server(|request| match last_message(request).as_str() {
         "bad" => Reply::json(400, &json!({"error": {"message": format!("no, {KEY}")}})).into(),
         question => completion(&format!("{question} by {KEY}")).into(),
     });

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_a_row_for_each_kind_and_its_order_gives_each_what_it_needs() {
+    fn step_contracts_cover_each_kind_in_an_order_that_works() {
         let kinds: Vec<StepKind> = CONTRACTS.iter().map(|contract| contract.kind).collect();
         for (place, kind) in kinds.iter().enumerate() {
             assert_eq!(kind.contract().kind, *kind);

@@ -263,7 +263,7 @@ fn a_missing_id_is_a_digest_of_the_content() {
 }
 
 #[test]
-fn few_shot_examples_stand_between_the_system_message_and_the_question() {
+fn few_shot_examples_precede_the_question() {
     let sample = Sample::from_value(changed(json!({
         "messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}],
         "few_shot_examples": [

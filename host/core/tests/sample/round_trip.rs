@@ -20,7 +20,7 @@ fn unknown_fields(value: &Value) -> Vec<(String, Value)> {
 
 proptest! {
     #[test]
-    fn the_standard_form_is_read_as_the_same_sample_and_written_as_itself(value in generated::sample()) {
+    fn standard_form_is_read_and_written_without_a_change(value in generated::sample()) {
         if let Ok(sample) = Sample::from_value(value) {
             let written = sample.to_value();
             let again = Sample::from_value(written.clone());

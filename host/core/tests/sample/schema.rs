@@ -50,7 +50,7 @@ proptest! {
 }
 
 #[test]
-fn it_is_a_schema_of_draft_2020_12_in_which_every_field_is_described() {
+fn schema_is_of_draft_2020_12_and_describes_every_field() {
     let schema = sample_schema();
     assert!(jsonschema::draft202012::meta::is_valid(&schema));
     for (name, field) in schema["properties"].as_object().expect("an object") {

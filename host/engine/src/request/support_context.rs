@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_hold_what_was_found_twice_but_for_names_that_are_taken() {
+    fn payload_holds_support_output_except_under_taken_names() {
         let found = json!({"retriever": {"context": "c"}, "sample": {"x": 1}});
         let payload = payload_of(&found);
         assert_eq!(Value::Object(payload), json!({"retriever": {"context": "c"}, "support": found}));

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_end_that_could_not_be_cut_is_cut_before_the_next_batch() {
+    fn torn_end_is_cut_before_the_next_batch() {
         let mut appender = Appender::new(disk(LINE + 5), 0);
         appender.append([1]).unwrap();
         appender.store.fails_to_cut = true;

@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_run_does_again_what_failed_by_chance_or_was_another_row() {
+    fn resume_repeats_chance_failures_and_changed_rows() {
         let mut failed = record("t", 1, "");
         failed.outcome = Outcome::BackendError;
         let (_root, folder) = written(&[vec![record("t", 0, "a"), failed]]);

@@ -62,7 +62,7 @@ fn markup_escapes_directions_and_a_megabyte_are_only_text() {
         page.run("document.images.length + document.querySelectorAll('base').length").expect("none"),
         json!(0)
     );
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 /// A browser lays a word out anew for every line that it is broken into, up to where letters do not touch: that is as long
@@ -107,7 +107,7 @@ fn words_of_any_length_are_laid_out_in_pieces() {
         }
         page.press("j").expect("a key");
     }
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_goes_on_is_only_text_as_well() {
     assert!(happened.contains("‹U+202E›␛[2J"), "{happened}");
     assert!(!page.text("document.title").expect("a title").contains("owned"));
     assert_eq!(page.run("document.images.length").expect("none"), json!(0));
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 #[test]
@@ -160,5 +160,5 @@ fn scores_as_large_as_numbers_go_are_drawn() {
         let text = page.text("document.body.innerText").expect("a text");
         assert!(!text.contains("NaN") && !text.contains("Infinity"), "{path}: {text}");
     }
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }

@@ -39,7 +39,7 @@ fn tasks_that_have_not_begun_are_to_come() {
     page.wait_for(&format!("{overview}.includes('Samples 2 of 10')")).expect("all is known");
     let rows = page.text(lines).expect("rows");
     assert!(rows.ends_with("|later 0 of 6 0.0 % 0 none"), "{rows}");
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 #[test]
@@ -80,5 +80,5 @@ fn the_page_of_a_live_run_becomes_its_report() {
     page.wait_for("document.getElementById('count')?.textContent === '4 of 4 samples'").expect("its report");
     let figures = page.text("document.getElementById('figures').innerText").expect("figures");
     assert!(figures.contains("0.6667") && figures.contains("75.0 %"), "{figures}");
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }

@@ -58,5 +58,5 @@ fn what_decides_is_on_the_screen_of_a_phone() {
     page.wait_for("document.querySelector('#runs .pick') !== null").expect("runs");
     let width = page.run("document.querySelector('#runs .pick').offsetWidth").expect("a width");
     assert!(width.as_f64().is_some_and(|width| width <= 44.0), "{width}");
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }

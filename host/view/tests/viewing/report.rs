@@ -85,7 +85,7 @@ fn a_file_is_searched_filtered_and_read_without_a_mouse() {
     }
     page.wait_for("document.querySelector('#detail-title')?.textContent.includes('3 of 11')")
         .expect("the third");
-    assert_eq!(complaints(page.said(), None), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), None), Vec::<String>::new());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn two_runs_are_compared_with_their_flips() {
         detail.contains("right ") && detail.contains("wrong ") && detail.contains("worse by 1"),
         "{detail}"
     );
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn samples_that_a_run_did_not_come_to_stand_beside_its_outcomes() {
         open(&page, &served.url(&format!("/runs/{run}")));
         assert_eq!(page.text(table).expect("a table"), expected, "{run}");
     }
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 /// The samples with a second metric, by which only sample 2 became worse.
@@ -197,7 +197,7 @@ fn a_number_of_changes_leads_to_those_of_its_metric() {
     // By the second metric it is that sample alone, and what it lost by it.
     let listed = page.text("document.getElementById('rows').innerText").expect("a sample");
     assert!(listed.contains("s-2") && listed.contains("▼ 0.2500"), "{listed}");
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 #[test]
@@ -211,5 +211,5 @@ fn the_page_of_the_server_is_that_of_the_file_with_a_way_back() {
     assert_eq!(counted(&page), "40 of 40 samples");
     page.run("document.querySelector('a.back').click()").expect("back");
     page.wait_for("document.querySelector('#runs a') !== null").expect("the list");
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }

@@ -36,7 +36,7 @@ fn runs_are_found_and_two_of_them_compared_by_keys() {
     }
     page.wait_for("document.getElementById('comparison')?.innerText.includes('wednesday against tuesday')")
         .expect("compared");
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn the_baseline_is_marked_and_copies_have_names_of_their_own() {
         .text("[...document.querySelectorAll('#trends tbody a')].map((one) => one.getAttribute('href')).sort().join()")
         .expect("links");
     assert_eq!(links, "/runs/copy,/runs/monday,/runs/tuesday");
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }
 
 #[test]
@@ -117,5 +117,5 @@ fn a_suite_has_a_line_for_each_metric() {
     page.run("document.querySelector('#trends tbody a').click()").expect("to a run");
     page.wait_for("document.getElementById('count')?.textContent === '40 of 40 samples'")
         .expect("its report");
-    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+    assert_eq!(complaints(page.take_log(), Some(&served)), Vec::<String>::new());
 }

@@ -17,7 +17,7 @@ fn load<'a>(files: impl IntoIterator<Item = std::borrow::Cow<'a, [u8]>>) -> Vec<
 }
 
 #[test]
-fn a_component_that_was_cut_off_is_never_loaded() {
+fn truncated_component_is_never_loaded() {
     let component = obedient();
     let files = bytes::truncations(&component).map(Into::into);
     for (length, ended) in load(files).into_iter().enumerate() {
@@ -33,20 +33,20 @@ fn flipped_bits_do_not_break_the_host() {
 }
 
 #[test]
-fn noise_is_never_loaded() {
+fn random_bytes_with_a_magic_number_are_never_loaded() {
     for ended in load(bytes::noise(2).take(2_000).map(Into::into)) {
         assert!(matches!(ended, CallEnd::Load(_)), "{ended:?}");
     }
 }
 
 #[test]
-fn components_made_at_random_are_refused() {
+fn generated_components_are_refused() {
     for ended in load(bytes::smith(3).take(200).map(Into::into)) {
         assert!(matches!(ended, CallEnd::Load(_)), "{ended:?}");
     }
 }
 
 #[test]
-fn components_made_at_random_within_a_plugin_do_not_break_the_host() {
+fn generated_components_inside_a_plugin_do_not_break_the_host() {
     load(bytes::grafted_smith(4).take(100).map(Into::into));
 }

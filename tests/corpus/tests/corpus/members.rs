@@ -73,7 +73,7 @@ fn promise_1_an_import_that_was_not_granted_is_refused() {
 }
 
 #[test]
-fn promise_2_there_are_no_files_no_network_no_environment_and_no_clock() {
+fn promise_2_no_files_no_network_no_environment_and_no_clock() {
     check_groups([wasi::members()]);
 }
 
@@ -88,7 +88,7 @@ fn promise_4_every_call_ends() {
 }
 
 #[test]
-fn promise_7_what_comes_back_is_bounded_and_checked() {
+fn promise_7_results_are_bounded_and_checked() {
     check_groups([answers::members(), texts::members(), shapes::members(), loading::members()]);
 }
 
@@ -98,7 +98,7 @@ fn promise_8_an_item_that_a_plugin_fails_keeps_its_place() {
 }
 
 #[test]
-fn promise_10_machine_code_of_others_is_not_loaded() {
+fn promise_10_foreign_machine_code_is_not_loaded() {
     check_groups([bytes::members()]);
 }
 
@@ -110,6 +110,6 @@ fn names_are_unique() {
 }
 
 #[test]
-fn what_would_explode_compiles_as_long_as_it_is_small() {
+fn small_members_of_the_compile_bombs_compile() {
     check(&bombs::small());
 }

@@ -18,7 +18,7 @@ fn returned(bytes: &[u8]) -> CallEnd {
 }
 
 #[test]
-fn what_is_told_is_returned() {
+fn echo_component_returns_its_input() {
     assert_eq!(returned(&good_result()), CallEnd::Score(0.5));
 }
 

@@ -19,7 +19,7 @@ fn resident_bytes() -> usize {
 }
 
 #[test]
-fn ten_thousand_traps_leave_nothing_behind() {
+fn ten_thousand_traps_leak_nothing() {
     let host = host();
     let trapping = metric(&host, "trapping", &traps::unreachable(), json!({})).expect("loads");
     let trap = || {

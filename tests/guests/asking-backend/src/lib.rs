@@ -1,6 +1,5 @@
-//! A backend that asks servers as its last message says, for tests of what ends it: `spin` asks for
-//! nothing for ever, `spin denied` for what it was not granted, `spin log` writes logs, `ask URL`
-//! waits for an answer.
+//! A backend that calls the host as its last message says, for tests of the limits that end it: `spin` sends no requests forever,
+//! `spin denied` sends requests that are not granted, `spin log` writes logs, and `ask URL` waits for an answer.
 
 use gage_sdk::backend::{Backend, BackendSpec, GenerateRequest, Generation};
 use gage_sdk::http::{Request, send_all};
@@ -19,8 +18,8 @@ impl Backend for Asking {
     }
 
     fn generate(&self, request: &GenerateRequest) -> Result<Generation, PluginError> {
-        let told = request.messages.last().map_or("", |message| message.content.as_str());
-        match told {
+        let message = request.messages.last().map_or("", |last| last.content.as_str());
+        match message {
             "spin" => loop {
                 send_all(&[]);
             },
@@ -32,10 +31,10 @@ impl Backend for Asking {
             },
             _ => {}
         }
-        if let Some(url) = told.strip_prefix("ask ") {
+        if let Some(url) = message.strip_prefix("ask ") {
             Request::post_json(url, &json!({})).send()?;
         }
-        Ok(Generation::of(told))
+        Ok(Generation::of(message))
     }
 }
 

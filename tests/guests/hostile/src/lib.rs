@@ -5,8 +5,8 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Counts the items that this instance has seen.
-static SEEN: AtomicU32 = AtomicU32::new(0);
+/// The number of items that this instance has scored.
+static SCORED: AtomicU32 = AtomicU32::new(0);
 
 struct Obedient;
 
@@ -24,11 +24,11 @@ impl Metric for Obedient {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let seen = SEEN.fetch_add(1, Ordering::Relaxed);
+        let scored = SCORED.fetch_add(1, Ordering::Relaxed);
         match inputs.text(0).unwrap_or_default() {
             "trap" => panic!("as told"),
             "loop" => loop {
-                std::hint::black_box(seen);
+                std::hint::black_box(scored);
             },
             "memory" => {
                 let mut kept: Vec<Vec<u8>> = Vec::new();
@@ -44,7 +44,7 @@ impl Metric for Obedient {
                 }
                 Ok(ScoreCard::binary(true))
             }
-            "state" => Ok(ScoreCard::of(f64::from(seen))),
+            "state" => Ok(ScoreCard::of(f64::from(scored))),
             _ => Ok(ScoreCard::binary(true)),
         }
     }

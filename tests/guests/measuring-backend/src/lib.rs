@@ -1,6 +1,6 @@
-//! A backend that measures the lines of its last message by the role that its configuration names, in every way that
-//! a component can, and answers with a JSON object of what it got: for each way a list, with the kind and the
-//! message of an error in place of what failed.
+//! A backend that measures the lines of its last message with the role that its configuration names, by every function of the
+//! import `llm` that measures. It answers with a JSON object of lists, one for each function. A failed call gives the kind and the
+//! message of its error.
 
 use gage_sdk::backend::{Backend, BackendSpec, ContinuationScore, GenerateRequest, Generation, Message};
 use gage_sdk::llm::{self, EmbedRequest, LoglikelihoodRequest, RollingLoglikelihoodRequest, RollingScore};
@@ -10,16 +10,16 @@ use gage_sdk::{ErrorKind, PluginError, from_params, json};
 #[derive(serde::Deserialize)]
 struct Measuring {
     role: String,
-    /// What may follow a line.
+    /// The continuations of each line.
     #[serde(default)]
     continuations: Vec<String>,
-    /// Which ways to take; all where it is empty.
+    /// The functions to call; all if it is empty.
     #[serde(default)]
     ways: Vec<String>,
 }
 
 impl Measuring {
-    fn takes(&self, way: &str) -> bool {
+    fn uses(&self, way: &str) -> bool {
         self.ways.is_empty() || self.ways.iter().any(|one| one == way)
     }
 }
@@ -36,35 +36,35 @@ impl Backend for Measuring {
     }
 
     fn generate(&self, request: &GenerateRequest) -> Result<Generation, PluginError> {
-        let told = request.messages.last().map_or("", |message| message.content.as_str());
-        let lines: Vec<String> = told.lines().map(str::to_owned).collect();
+        let text = request.messages.last().map_or("", |message| message.content.as_str());
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let role = || self.role.clone();
         let mut answer = json!({});
-        if self.takes("rolling_loglikelihood") {
+        if self.uses("rolling_loglikelihood") {
             let one = |line: &String| rolling(llm::rolling_loglikelihood(&self.role, line));
             answer["rolling_loglikelihood"] = lines.iter().map(one).collect();
         }
-        if self.takes("rolling_loglikelihood_all") {
+        if self.uses("rolling_loglikelihood_all") {
             let one = |line: &String| RollingLoglikelihoodRequest { role: role(), text: line.clone() };
             let asked: Vec<_> = lines.iter().map(one).collect();
             answer["rolling_loglikelihood_all"] =
                 llm::rolling_loglikelihood_all(&asked).into_iter().map(rolling).collect();
         }
-        if self.takes("embed") {
+        if self.uses("embed") {
             answer["embed"] = vectors(llm::embed(&self.role, lines.clone()));
         }
-        if self.takes("embed_all") {
+        if self.uses("embed_all") {
             let one = |line: &String| EmbedRequest { role: role(), texts: vec![line.clone()] };
             let asked: Vec<_> = lines.iter().map(one).collect();
             answer["embed_all"] = llm::embed_all(&asked).into_iter().map(vectors).collect();
         }
         let messages = |line: &String| vec![Message::user(line)];
-        if self.takes("loglikelihood") {
+        if self.uses("loglikelihood") {
             let one =
                 |line| scores(llm::loglikelihood(&self.role, messages(line), self.continuations.clone()));
             answer["loglikelihood"] = lines.iter().map(one).collect();
         }
-        if self.takes("loglikelihood_all") {
+        if self.uses("loglikelihood_all") {
             let one = |line| LoglikelihoodRequest {
                 role: role(),
                 messages: messages(line),

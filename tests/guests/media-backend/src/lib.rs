@@ -1,5 +1,5 @@
-//! A backend that reads the media of its messages, for tests of the import `media`: it answers with
-//! the type, the size and the first bytes of each. The message `ask for SHA` reads another digest.
+//! A backend that reads the media of its messages, for tests of the import `media`: it answers with the type, the size and the last
+//! bytes of each. The message `ask for SHA` reads another digest.
 
 use gage_sdk::backend::{Backend, BackendSpec, GenerateRequest, Generation};
 use gage_sdk::serde_json::{Value, from_str};

@@ -98,7 +98,7 @@ mod tests {
     use tokio::sync::Semaphore;
 
     #[tokio::test]
-    async fn a_waiting_request_gives_up_its_permits_and_queues_for_new_ones() {
+    async fn waiting_request_releases_its_permits_and_reacquires_them() {
         let of_role = Arc::new(Semaphore::new(1));
         let in_flight = Arc::new(Semaphore::new(1));
         let permit = Arc::clone(&in_flight).acquire_owned().await.expect("a permit");

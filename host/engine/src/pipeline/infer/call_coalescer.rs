@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn calls_that_come_while_the_component_is_busy_are_made_together() {
+    async fn calls_during_a_busy_component_are_coalesced() {
         let (began, has_begun) = mpsc::channel();
         let (release, released) = mpsc::channel::<()>();
         let released = Mutex::new(released);

@@ -3,11 +3,10 @@
 use crate::server::{Server, completion};
 use crate::support::{CommandOutput, Workspace};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
 use wiremock::{Request, ResponseTemplate};
 
-/// The Sample of an agent that asks for the weather, and sums it up.
-fn agent(number: usize) -> Value {
+/// The Sample of an agent that asks for the weather and sums it up.
+fn agent_sample(number: usize) -> Value {
     let call = |id: &str, name: &str, arguments: Value| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
     let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}});
     json!({
@@ -29,25 +28,27 @@ fn agent(number: usize) -> Value {
     })
 }
 
-fn body_of(request: &Request) -> Value {
+fn json_body(request: &Request) -> Value {
     serde_json::from_slice(&request.body).expect("JSON")
 }
 
 /// The messages of a request with this role.
-fn messages<'b>(body: &'b Value, role: &str) -> Vec<&'b Value> {
+fn messages_of_role<'b>(body: &'b Value, role: &str) -> Vec<&'b Value> {
     let all = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter().filter(|message| message["role"] == role).collect()
 }
 
 /// The number of the city that a request is about.
 fn city_of(body: &Value) -> usize {
-    let question =
-        messages(body, "user").first().map(|message| message["content"].to_string()).unwrap_or_default();
+    let question = messages_of_role(body, "user")
+        .first()
+        .map(|message| message["content"].to_string())
+        .unwrap_or_default();
     let digits: String = question.chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(usize::MAX)
 }
 
-fn calling(id: &str, name: &str, arguments: &Value) -> ResponseTemplate {
+fn tool_call_reply(id: &str, name: &str, arguments: &Value) -> ResponseTemplate {
     let call =
         json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
     ResponseTemplate::new(200).set_body_json(json!({
@@ -57,21 +58,21 @@ fn calling(id: &str, name: &str, arguments: &Value) -> ResponseTemplate {
     }))
 }
 
-/// A model that calls two tools, one after the other, and then answers. It repeats what tools told it.
-fn well_behaved(request: &Request) -> ResponseTemplate {
-    let body = body_of(request);
+/// A model that calls two tools in turn, and then answers with the result of the second.
+fn weather_agent(request: &Request) -> ResponseTemplate {
+    let body = json_body(request);
     let city = city_of(&body);
-    let results = messages(&body, "tool");
+    let results = messages_of_role(&body, "tool");
     match results.as_slice() {
-        [] => calling("c1", "get_weather", &json!({"city": city})),
-        [weather] => calling("c2", "sum_up", &json!({"text": weather["content"]})),
+        [] => tool_call_reply("c1", "get_weather", &json!({"city": city})),
+        [weather] => tool_call_reply("c2", "sum_up", &json!({"text": weather["content"]})),
         [_, summary] => completion(&format!("It is {}.", summary["content"].as_str().unwrap_or("unknown"))),
         _ => ResponseTemplate::new(500),
     }
 }
 
-/// A suite of agents; `steps` are those before the metrics, `roles` further ones.
-pub(crate) fn suite(server: &Server, roles: &str, steps: &str, further: &str) -> String {
+/// A suite of agents, with the steps before scoring and with further roles.
+pub(crate) fn suite(server: &Server, roles: &str, steps: &str, extra: &str) -> String {
     let backend = server.backend(", max_retries: 0");
     format!(
         "api_version: gage/v1alpha1
@@ -89,7 +90,7 @@ role_adapters:
   - {{exact_match: {{label_field: sample.references.0.answer.0.text}}}}
 custom:
   steps: [{steps}, {{step: auto_eval}}]
-{further}"
+{extra}"
     )
 }
 
@@ -100,19 +101,14 @@ const AGENT: &str =
 
 pub(crate) fn workspace(count: usize) -> Workspace {
     let workspace = Workspace::new();
-    let rows: String = (0..count).map(|number| agent(number).to_string() + "\n").collect();
+    let rows: String = (0..count).map(|number| agent_sample(number).to_string() + "\n").collect();
     workspace.write("agents.jsonl", rows);
     workspace
 }
 
 #[test]
-fn an_agent_calls_tools_for_two_turns_and_its_trajectory_is_scored() {
-    let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let seen = Arc::clone(&bodies);
-    let server = Server::start(move |request| {
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body_of(request));
-        well_behaved(request)
-    });
+fn agent_calls_tools_and_its_trajectory_is_scored() {
+    let server = Server::start(weather_agent);
     let workspace = workspace(12);
     let steps = format!("{{step: support}}, {AGENT}");
     workspace.write("suite.yaml", suite(&server, RETRIEVER, &steps, ""));
@@ -139,19 +135,18 @@ fn an_agent_calls_tools_for_two_turns_and_its_trajectory_is_scored() {
     assert_eq!(output["trajectory"][1]["content"][0]["text"], "Sunny, 3C");
     assert_eq!(sample["metrics"][0]["card"]["sub_scores"]["exact"], 1.0);
 
-    // What the model saw: the context as its instructions, and a call that is forced once.
-    let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    // The context is in the instructions, and a tool call is forced once.
+    let bodies = server.bodies();
     let of_three: Vec<&Value> = bodies.iter().filter(|body| city_of(body) == 3).collect();
     let choices: Vec<&Value> = of_three.iter().map(|body| &body["tool_choice"]).collect();
     assert_eq!(choices, [&json!("required"), &json!("auto"), &json!("auto")]);
-    let instructions = messages(of_three[0], "system")[0]["content"].to_string();
+    let instructions = messages_of_role(of_three[0], "system")[0]["content"].to_string();
     assert!(
         instructions.contains("Context:") && instructions.contains("City 3 lies south."),
         "{instructions}"
     );
-    drop(bodies);
 
-    // The same answers, the same bytes: in another order, and after a run was cut off and resumed.
+    // The same answers give the same bytes, in another order and in a resumed run.
     workspace.run(&["run", "suite.yaml", "--run-id", "b", "--concurrency", "1"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "c", "--max-samples", "5"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--run-id", "c", "--resume", "--max-samples", "12"]).expect_code(0);
@@ -162,7 +157,7 @@ fn an_agent_calls_tools_for_two_turns_and_its_trajectory_is_scored() {
     }
     assert_eq!(workspace.read("runs/a/samples.jsonl"), workspace.read("runs/c/samples.jsonl"), "resumed");
 
-    // What is scored again needs no server: the trajectories are in the journal.
+    // Rescoring needs no server: the trajectories are in the journal.
     drop(server);
     workspace.run(&["score", "runs/a", "--run-id", "again"]).expect_code(0);
     let again = workspace.json("again", "summary.json");
@@ -173,20 +168,20 @@ fn an_agent_calls_tools_for_two_turns_and_its_trajectory_is_scored() {
     );
 }
 
-/// A model that calls a tool whenever it is asked.
-pub(crate) fn insatiable(request: &Request) -> ResponseTemplate {
-    let results = messages(&body_of(request), "tool").len();
-    calling(&format!("c{results}"), "get_weather", &json!({"city": city_of(&body_of(request))}))
+/// A model that calls a tool in every turn.
+pub(crate) fn endless_tool_calls(request: &Request) -> ResponseTemplate {
+    let results = messages_of_role(&json_body(request), "tool").len();
+    tool_call_reply(&format!("c{results}"), "get_weather", &json!({"city": city_of(&json_body(request))}))
 }
 
 #[test]
-fn turns_tokens_and_time_are_bounded() {
-    let server = Server::start(insatiable);
+fn tool_loop_is_bounded_in_turns_tokens_and_time() {
+    let server = Server::start(endless_tool_calls);
     let workspace = workspace(2);
     for (id, bounds, turns, kind) in [
         ("turns", "max_turns: 3", 3, "max_turns"),
         ("once", "max_turns: 1", 1, "max_turns"),
-        // 15 tokens a turn.
+        // Each turn takes 15 tokens.
         ("tokens", "max_turns: 100, max_tokens: 31", 3, "max_tokens"),
     ] {
         let steps = format!("{{step: inference, tools: {{{bounds}}}}}");
@@ -202,10 +197,10 @@ fn turns_tokens_and_time_are_bounded() {
         assert_eq!(output["trajectory"].as_array().map(Vec::len), Some(2 * turns - 1), "{id}");
     }
 
-    // A task may score what was cut off.
+    // A task may score truncated answers.
     let steps = "{step: inference, tools: {max_turns: 2}}";
-    let further = "  score_outcomes: [truncated]\n";
-    workspace.write("suite.yaml", suite(&server, "", steps, further));
+    let extra = "  score_outcomes: [truncated]\n";
+    workspace.write("suite.yaml", suite(&server, "", steps, extra));
     workspace.run(&["run", "suite.yaml", "--run-id", "scored"]).expect_code(0);
     let sample = &workspace.samples("scored")[0];
     assert_eq!((&sample["outcome"], &sample["error"]), (&json!("scored"), &Value::Null));
@@ -220,12 +215,12 @@ fn turns_tokens_and_time_are_bounded() {
 }
 
 #[test]
-fn what_a_tool_does_not_know_is_told_or_fails() {
+fn unknown_tool_call_is_answered_or_fails() {
     let server = Server::start(|request| {
-        let body = body_of(request);
-        match messages(&body, "tool").as_slice() {
-            [] if city_of(&body) == 1 => calling("", "", &json!({})),
-            [] => calling("c", "fly", &json!({})),
+        let body = json_body(request);
+        match messages_of_role(&body, "tool").as_slice() {
+            [] if city_of(&body) == 1 => tool_call_reply("", "", &json!({})),
+            [] => tool_call_reply("c", "fly", &json!({})),
             [result] => {
                 completion(&format!("I was told: {}", result["content"].as_str().unwrap_or_default()))
             }
@@ -252,16 +247,16 @@ fn what_a_tool_does_not_know_is_told_or_fails() {
     );
     let message = sample["error"]["message"].as_str().unwrap_or_default();
     assert!(message.starts_with("simulator: ") && message.contains("'fly'"), "{message}");
-    // What was said up to there is kept.
+    // The messages before the failure are kept.
     assert_eq!(sample["model_output"]["trajectory"].as_array().map(Vec::len), Some(1));
     assert_eq!(samples[1]["outcome"], "scored");
 }
 
 #[test]
-fn a_prompt_reads_what_was_found_and_so_do_later_steps_and_metrics() {
+fn support_output_is_read_by_prompts_steps_and_metrics() {
     let server = Server::start(|request| {
-        let body = body_of(request);
-        let question = messages(&body, "user")[0]["content"].as_str().unwrap_or_default().to_owned();
+        let body = json_body(request);
+        let question = messages_of_role(&body, "user")[0]["content"].as_str().unwrap_or_default().to_owned();
         let hint = question.strip_prefix("hint for ").map(|rest| format!("a hint for {rest}"));
         completion(&hint.unwrap_or(question))
     });
@@ -289,7 +284,7 @@ prompts:
     assert_eq!(sample["model_output"]["answer"], "a hint for 1 document, Guide\nCity 2 lies south.");
     assert_eq!(workspace.json("r", "summary.json")["metrics"][0]["value"], 1.0);
     let plan = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0);
-    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+    let plan = plan.stdout_json();
     let steps: Vec<&Value> = plan["tasks"][0]["requests"]
         .as_array()
         .into_iter()
@@ -300,25 +295,25 @@ prompts:
 }
 
 #[test]
-fn a_component_that_fails_is_the_end_of_its_sample_alone() {
-    let server = Server::start(well_behaved);
+fn component_failure_ends_its_sample_alone() {
+    let server = Server::start(weather_agent);
     let workspace = workspace(3);
-    let mut lacking = agent(1);
+    let mut lacking = agent_sample(1);
     lacking["metadata"] = json!({});
-    workspace.write("agents.jsonl", format!("{}\n{lacking}\n{}\n", agent(0), agent(2)));
+    workspace.write("agents.jsonl", format!("{}\n{lacking}\n{}\n", agent_sample(0), agent_sample(2)));
     workspace.write("suite.yaml", suite(&server, RETRIEVER, &format!("{{step: support}}, {AGENT}"), ""));
     let CommandOutput { stderr, .. } = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     assert!(stderr.contains("2 of 3 samples were scored"), "{stderr}");
     let sample = &workspace.samples("r")[1];
     assert_eq!((&sample["outcome"], &sample["error"]["stage"]), (&json!("plugin_error"), &json!("support")));
     assert_eq!(sample["error"]["kind"], "missing_field");
-    // The model was not asked for it.
+    // No request was sent for it.
     assert_eq!(server.requests(), 6);
 }
 
 #[test]
-fn suites_that_cannot_be_are_refused_before_anything_is_asked() {
-    let server = Server::start(well_behaved);
+fn invalid_support_and_tool_steps_are_refused() {
+    let server = Server::start(weather_agent);
     let workspace = workspace(1);
     let simulator = "{adapter_id: simulator, role_type: tool_provider, adapter: tool_table}";
     for (old, new, expected) in [

@@ -1,4 +1,4 @@
-//! A server that answers when so many requests are there at the same time, or when a minute has passed.
+//! A server that answers once a given number of requests is in flight, or after a minute.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,50 +8,54 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-/// How long it waits for the others.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a request waits for the others.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server on loopback that ends with this.
-pub(crate) struct Crowd {
+/// A server on loopback that stops when it is dropped.
+pub(crate) struct BarrierServer {
     _runtime: tokio::runtime::Runtime,
     pub(crate) address: SocketAddr,
-    most: Arc<AtomicUsize>,
+    max_in_flight: Arc<AtomicUsize>,
 }
 
-struct Hall {
-    wanted: usize,
-    inside: AtomicUsize,
-    most: Arc<AtomicUsize>,
+struct RequestBarrier {
+    expected: usize,
+    in_flight: AtomicUsize,
+    max_in_flight: Arc<AtomicUsize>,
     complete: Notify,
 }
 
-impl Crowd {
-    /// Waits for so many requests before it answers any.
-    pub(crate) fn start(wanted: usize) -> Crowd {
+impl BarrierServer {
+    /// Starts a server that answers no request before it has received `expected` ones.
+    pub(crate) fn start(expected: usize) -> BarrierServer {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
         let address = listener.local_addr().expect("an address");
-        let most = Arc::new(AtomicUsize::new(0));
-        let hall =
-            Hall { wanted, inside: AtomicUsize::new(0), most: Arc::clone(&most), complete: Notify::new() };
-        let hall = Arc::new(hall);
+        let max_in_flight = Arc::new(AtomicUsize::new(0));
+        let barrier = RequestBarrier {
+            expected,
+            in_flight: AtomicUsize::new(0),
+            max_in_flight: Arc::clone(&max_in_flight),
+            complete: Notify::new(),
+        };
+        let barrier = Arc::new(barrier);
         runtime.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&hall)));
+                tokio::spawn(serve(stream, Arc::clone(&barrier)));
             }
         });
-        Crowd { _runtime: runtime, address, most }
+        BarrierServer { _runtime: runtime, address, max_in_flight }
     }
 
-    /// How many requests were there at the same time.
-    pub(crate) fn most(&self) -> usize {
-        self.most.load(Ordering::SeqCst)
+    /// The most requests that were in flight at the same time.
+    pub(crate) fn max_in_flight(&self) -> usize {
+        self.max_in_flight.load(Ordering::SeqCst)
     }
 }
 
-async fn serve(mut stream: TcpStream, hall: Arc<Hall>) {
+async fn serve(mut stream: TcpStream, barrier: Arc<RequestBarrier>) {
     while read_request(&mut stream).await.is_some() {
-        hall.wait().await;
+        barrier.wait().await;
         let body = r#"{"choices":[{"finish_reason":"stop","message":{"content":"x"}}]}"#;
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ";
         let reply = format!("{head}{}\r\n\r\n{body}", body.len());
@@ -61,7 +65,7 @@ async fn serve(mut stream: TcpStream, hall: Arc<Hall>) {
     }
 }
 
-/// Reads one request to its end; nothing where the client has gone.
+/// Reads one request to its end. Returns `None` if the client has closed the connection.
 async fn read_request(stream: &mut TcpStream) -> Option<()> {
     let mut bytes = Vec::new();
     loop {
@@ -80,18 +84,18 @@ async fn read_request(stream: &mut TcpStream) -> Option<()> {
     }
 }
 
-impl Hall {
+impl RequestBarrier {
     async fn wait(&self) {
         let complete = self.complete.notified();
-        let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(inside, Ordering::SeqCst);
-        // Once all have been there nobody waits any more.
-        if self.most.load(Ordering::SeqCst) >= self.wanted {
+        let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        self.max_in_flight.fetch_max(in_flight, Ordering::SeqCst);
+        // Once all requests have arrived, none waits any more.
+        if self.max_in_flight.load(Ordering::SeqCst) >= self.expected {
             self.complete.notify_waiters();
         } else {
-            // Whoever gives up has seen too few, which the test says.
-            let _ = tokio::time::timeout(PATIENCE, complete).await;
+            // After a timeout too few requests have arrived, and the test fails.
+            let _ = tokio::time::timeout(TIMEOUT, complete).await;
         }
-        self.inside.fetch_sub(1, Ordering::SeqCst);
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
     }
 }

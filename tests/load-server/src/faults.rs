@@ -1,5 +1,5 @@
-//! Faults at random: some share of requests is refused, fails, is reset, is garbage or hangs. What happens
-//! to a request depends on its body and on how often it came, so a storm is the same each time.
+//! Random faults: some share of the requests is refused, fails, is reset, gets garbage or hangs. The fault of a request depends
+//! on its body and on the number of its attempts, so that it is the same each time.
 
 use crate::{Answer, Reply, Request};
 use bytes::Bytes;
@@ -8,45 +8,45 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, PoisonError};
 
-/// How many of a hundred requests end in which way.
+/// The percentages of requests with each fault.
 #[derive(Clone, Copy, Debug)]
-pub struct StormShares {
+pub struct FaultShares {
     /// 429 with `Retry-After`.
     pub refused: f64,
     /// 500.
     pub failed: f64,
     /// A reset connection.
     pub reset: f64,
-    /// Bytes that are no answer.
+    /// Bytes that are not an answer.
     pub garbage: f64,
     /// No answer at all.
     pub hangs: f64,
 }
 
-impl StormShares {
+impl FaultShares {
     /// 20 % refused, 5 % failed, 2 % reset, 1 % garbage, 1 % hangs.
-    pub const DEFAULT_SHARES: StormShares =
-        StormShares { refused: 20.0, failed: 5.0, reset: 2.0, garbage: 1.0, hangs: 1.0 };
+    pub const DEFAULT: FaultShares =
+        FaultShares { refused: 20.0, failed: 5.0, reset: 2.0, garbage: 1.0, hangs: 1.0 };
 }
 
-/// Decides about requests.
-pub struct Storm {
-    shares: StormShares,
+/// Decides which requests meet a fault.
+pub struct FaultInjector {
+    shares: FaultShares,
     seed: u64,
-    /// What a refusal says in `Retry-After-Ms`.
+    /// The `Retry-After-Ms` of a refusal.
     retry_after_ms: u64,
-    came: Mutex<HashMap<u64, u64>>,
+    attempts: Mutex<HashMap<u64, u64>>,
 }
 
-impl Storm {
-    /// A storm of these shares.
-    pub fn new(shares: StormShares, seed: u64, retry_after_ms: u64) -> Storm {
-        Storm { shares, seed, retry_after_ms, came: Mutex::default() }
+impl FaultInjector {
+    /// Faults in these shares.
+    pub fn new(shares: FaultShares, seed: u64, retry_after_ms: u64) -> FaultInjector {
+        FaultInjector { shares, seed, retry_after_ms, attempts: Mutex::default() }
     }
 
-    /// How many different requests came.
-    pub fn different(&self) -> usize {
-        self.came.lock().unwrap_or_else(PoisonError::into_inner).len()
+    /// The number of distinct requests received.
+    pub fn distinct_requests(&self) -> usize {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// The fault that a request meets, if any.
@@ -55,8 +55,8 @@ impl Storm {
         (self.seed, &request.body).hash(&mut hasher);
         let digest = hasher.finish();
         let times = {
-            let mut came = self.came.lock().unwrap_or_else(PoisonError::into_inner);
-            let times = came.entry(digest).or_insert(0);
+            let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+            let times = attempts.entry(digest).or_insert(0);
             *times += 1;
             *times
         };

@@ -1,23 +1,22 @@
-//! A run that is killed at any point, or whose disk fills up, and goes on.
+//! Runs that are killed at any point, or whose disk fills up, and are resumed.
 //!
-//! `GAGE_HOST_KILLS=5000 cargo test -p gage-host --test end_to_end killing` kills more often than the usual 200 times.
+//! `GAGE_HOST_KILLS=5000 cargo test -p gage-host --test end_to_end killed_runs` kills more often than the default of 200 times.
 
-use crate::support::{Workspace, rows, suite};
+use crate::scripted_backend::constant_backend;
+use crate::support::{RESULT_FILES, Workspace, rows, suite};
 use std::collections::HashMap;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Two batches of scoring, the second not full.
+/// Two scoring batches, the second of them not full.
 const ROWS: usize = 40;
 
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(ROWS));
-    let backend =
-        "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: answer 7}}";
-    workspace.write("suite.yaml", suite(backend, "[exact_match]"));
+    let backend = constant_backend(&workspace, "answer 7");
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
     workspace
 }
 
@@ -30,15 +29,15 @@ fn journal(workspace: &Workspace, run_id: &str) -> Vec<u8> {
 }
 
 /// Numbers that look random and are the same in every test run.
-pub(crate) fn random(seed: usize) -> usize {
+pub(crate) fn pseudo_random(seed: usize) -> usize {
     let mut state = (seed as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (state ^ (state >> 31)) as usize
 }
 
-/// Kills a process when a file has a length, or lets it end. Says whether it was killed.
-fn kill_at(child: &mut Child, file: &Path, length: usize) -> bool {
+/// Kills a process once a file has a length. Returns false if the process ended before.
+fn kill_at_length(child: &mut Child, file: &Path, length: usize) -> bool {
     loop {
         if let Some(status) = child.try_wait().expect("its state") {
             return !status.success();
@@ -51,13 +50,13 @@ fn kill_at(child: &mut Child, file: &Path, length: usize) -> bool {
     }
 }
 
-/// The whole lines of a journal: what was acknowledged, but perhaps for the last.
+/// The whole lines of a journal. All of them but perhaps the last were acknowledged.
 fn whole_lines(journal: &[u8]) -> &[u8] {
     &journal[..journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
 }
 
 /// How often the answer of each row was recorded.
-fn answers(journal: &[u8]) -> HashMap<u64, usize> {
+fn answer_counts(journal: &[u8]) -> HashMap<u64, usize> {
     let mut counts = HashMap::new();
     for line in
         String::from_utf8_lossy(journal).lines().filter(|line| line.contains(r#""awaits_scores":true"#))
@@ -68,29 +67,27 @@ fn answers(journal: &[u8]) -> HashMap<u64, usize> {
     counts
 }
 
-/// Runs on after a failure, and sees that nothing is lost, nothing is twice, and all bytes are as they should be.
+/// Resumes a run after a failure. Checks that nothing is lost or repeated, and that its files have the bytes of an undisturbed
+/// run.
 fn check_resumed(workspace: &Workspace, run_id: &str, before: &[u8]) {
     let resume: Vec<&str> = match workspace.path(&format!("runs/{run_id}/manifest.json")).exists() {
         true => [&arguments(run_id)[..], &["--resume"]].concat(),
-        // It was killed before it had begun; the run is begun anew.
+        // It was killed before it had a manifest, so it starts again.
         false => arguments(run_id),
     };
     workspace.run(&resume).expect_code(0);
     let after = journal(workspace, run_id);
     assert!(after.starts_with(whole_lines(before)), "{run_id}: what was acknowledged is gone");
-    let counts = answers(&after);
+    let counts = answer_counts(&after);
     assert_eq!(counts.len(), ROWS, "{run_id}: {counts:?}");
     assert!(counts.values().all(|count| *count == 1), "{run_id}: an answer was asked for twice: {counts:?}");
-    for file in ["samples.jsonl", "summary.json"] {
-        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
-        assert_eq!(read(run_id), read("whole"), "{run_id}: {file}");
-    }
-    let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
+    workspace.assert_equal_files(run_id, "whole", &RESULT_FILES);
+    let fuel = |run_id: &str| workspace.scoring_fuel(run_id, 0);
     assert_eq!(fuel(run_id), fuel("whole"), "{run_id}: the work of the scorers");
 }
 
 #[test]
-fn a_run_that_is_killed_anywhere_goes_on_to_the_same_bytes() {
+fn run_killed_anywhere_resumes_to_the_same_bytes() {
     let kills: usize =
         std::env::var("GAGE_HOST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let workspace = workspace();
@@ -100,15 +97,13 @@ fn a_run_that_is_killed_anywhere_goes_on_to_the_same_bytes() {
     std::thread::scope(|threads| {
         for _ in 0..4 {
             threads.spawn(|| {
-                // Some end before they are killed, where the length is near the last.
+                // A run can end before it is killed if the length is near that of the whole journal.
                 while killed.load(Ordering::SeqCst) < kills && next.load(Ordering::SeqCst) < 4 * kills {
                     let number = next.fetch_add(1, Ordering::SeqCst);
                     let run_id = format!("killed-{number}");
-                    let mut command = workspace.program();
-                    command.args(arguments(&run_id)).stdout(Stdio::null()).stderr(Stdio::null());
-                    let mut child = command.spawn().expect("the program starts");
+                    let mut child = workspace.start_silent(&arguments(&run_id));
                     let file = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
-                    if kill_at(&mut child, &file, random(number) % length) {
+                    if kill_at_length(&mut child, &file, pseudo_random(number) % length) {
                         killed.fetch_add(1, Ordering::SeqCst);
                         check_resumed(&workspace, &run_id, &journal(&workspace, &run_id));
                     }
@@ -121,7 +116,7 @@ fn a_run_that_is_killed_anywhere_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
+fn journal_cut_at_any_byte_resumes_to_the_same_bytes() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let whole = journal(&workspace, "whole");
@@ -130,46 +125,45 @@ fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
         let header = whole.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
         // The header names the run, and checksums of records begin with it.
         let journal = String::from_utf8(whole[header..].to_vec()).expect("UTF-8");
-        let journal: String = journal.lines().map(|line| record_of(&run_id, &line[9..])).collect();
-        let cut = random(number) % journal.len();
-        let mut begun = header_of(&run_id);
-        begun.extend_from_slice(&journal.as_bytes()[..cut]);
-        workspace.write(&format!("runs/{run_id}/journal/000001.jsonl"), &begun);
-        workspace.write(&format!("runs/{run_id}/manifest.json"), begun_like(&workspace, "whole", &run_id));
-        check_resumed(&workspace, &run_id, &begun);
+        let journal: String = journal.lines().map(|line| journal_record(&run_id, &line[9..])).collect();
+        let cut = pseudo_random(number) % journal.len();
+        let mut bytes = journal_header(&run_id);
+        bytes.extend_from_slice(&journal.as_bytes()[..cut]);
+        workspace.write(&format!("runs/{run_id}/journal/000001.jsonl"), &bytes);
+        write_running_manifest(&workspace, "whole", &run_id);
+        check_resumed(&workspace, &run_id, &bytes);
     }
 }
 
-/// The manifest of a run that was begun as another was, and has not ended. Also writes the number of lines that its journal
-/// holds at least, which is 0.
-pub(crate) fn begun_like(workspace: &Workspace, whole: &str, run_id: &str) -> String {
+/// Writes the manifest of a run that was started like a whole run and has not ended, and a durable count of 0.
+pub(crate) fn write_running_manifest(workspace: &Workspace, whole: &str, run_id: &str) {
     let mut manifest = workspace.json(whole, "manifest.json");
     manifest["run_id"] = run_id.into();
     manifest["status"] = "running".into();
     let keys = manifest.as_object_mut().expect("a manifest");
     keys.retain(|key, _| !["files", "finished_at"].contains(&key.as_str()));
-    let recorded = record_of(run_id, &format!(r#"{{"lines":{:>20}}}"#, 0));
+    let recorded = journal_record(run_id, &format!(r#"{{"lines":{:>20}}}"#, 0));
     workspace.write(&format!("runs/{run_id}/journal/recorded"), recorded);
-    crate::verifying::sealed(manifest)
+    workspace.write(&format!("runs/{run_id}/manifest.json"), crate::verifying::with_digest(manifest));
 }
 
-pub(crate) fn header_of(run_id: &str) -> Vec<u8> {
-    line_of(&format!(r#"{{"format":"gage-journal","format_version":1,"run_id":"{run_id}"}}"#))
+pub(crate) fn journal_header(run_id: &str) -> Vec<u8> {
+    journal_line(&format!(r#"{{"format":"gage-journal","format_version":1,"run_id":"{run_id}"}}"#))
 }
 
-/// A record, as a run of this name writes it.
-pub(crate) fn record_of(run_id: &str, json: &str) -> String {
+/// The line of a record in the journal of a run.
+pub(crate) fn journal_record(run_id: &str, json: &str) -> String {
     let mut checksum = crc32fast::Hasher::new_with_initial(crc32fast::hash(run_id.as_bytes()));
     checksum.update(json.as_bytes());
     format!("{:08x} {json}\n", checksum.finalize())
 }
 
-fn line_of(json: &str) -> Vec<u8> {
+fn journal_line(json: &str) -> Vec<u8> {
     format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())).into_bytes()
 }
 
 #[test]
-fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
+fn journal_of_another_run_is_an_error_with_its_position() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let whole = journal(&workspace, "whole");
@@ -181,7 +175,7 @@ fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
         bytes
     };
     let newer = [
-        line_of(r#"{"format":"gage-journal","format_version":99,"run_id":"whole"}"#),
+        journal_line(r#"{"format":"gage-journal","format_version":99,"run_id":"whole"}"#),
         whole[second..].to_vec(),
     ]
     .concat();
@@ -189,12 +183,12 @@ fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
         ("a flipped bit in the middle", flipped, "line 2: the checksum does not fit"),
         (
             "the journal of another run",
-            [header_of("other"), whole[second..].to_vec()].concat(),
+            [journal_header("other"), whole[second..].to_vec()].concat(),
             "it belongs to run 'other'",
         ),
         (
             "a record of another run",
-            [&whole[..second], record_of("other", "{}").as_bytes(), &whole[second..]].concat(),
+            [&whole[..second], journal_record("other", "{}").as_bytes(), &whole[second..]].concat(),
             "line 2: the checksum does not fit",
         ),
         ("a newer version", newer, "format version 99"),
@@ -207,7 +201,7 @@ fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
     }
 }
 
-/// How many lines of a journal were acknowledged: the larger number of the two slots.
+/// The durable count of a journal: the larger number of the two slots.
 fn recorded_lines(file: &Path) -> u64 {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let count = |slot: &str| {
@@ -217,20 +211,18 @@ fn recorded_lines(file: &Path) -> u64 {
     text.lines().filter_map(count).max().unwrap_or(0)
 }
 
-/// What was recorded and is gone is not asked anew without a word.
+/// Lost records are not requested again silently.
 #[test]
-fn a_killed_run_whose_journal_lost_something_is_not_gone_on_with() {
+fn killed_run_with_lost_records_is_not_resumed() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let length = journal(&workspace, "whole").len();
     let number = (0..50).find(|number| {
         let run_id = format!("r-{number}");
-        let mut command = workspace.program();
-        let mut child = command.args(arguments(&run_id)).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut child = workspace.start_silent(&arguments(&run_id));
         let file = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
-        // Where the first lines were only just written, none of them counts as recorded.
-        kill_at(child.as_mut().expect("the program starts"), &file, length / 2)
-            && recorded_lines(&file.with_file_name("recorded")) > 4
+        // If the first lines were only just written, none of them counts as recorded yet.
+        kill_at_length(&mut child, &file, length / 2) && recorded_lines(&file.with_file_name("recorded")) > 4
     });
     let run_id = format!("r-{}", number.expect("one of them was killed"));
     let file = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
@@ -266,10 +258,10 @@ fn a_killed_run_whose_journal_lost_something_is_not_gone_on_with() {
     check_resumed(&workspace, &run_id, &whole);
 }
 
-/// A limit on the size of files is for a program what a full disk is: a write fails in its middle.
+/// A limit on the size of files acts like a full disk: a write fails half-way.
 #[cfg(unix)]
 #[test]
-fn a_disk_that_fills_up_loses_nothing_that_was_recorded() {
+fn full_disk_loses_no_recorded_sample() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let blocks = journal(&workspace, "whole").len() / 512;
@@ -287,7 +279,7 @@ fn a_disk_that_fills_up_loses_nothing_that_was_recorded() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_said_before_anything_is_asked() {
+fn unwritable_output_folder_is_refused_before_any_request() {
     let workspace = workspace();
     for folder in ["suite.yaml", "suite.yaml/runs"] {
         let ended = workspace.run(&[&arguments("r")[..], &["--output-dir", folder]].concat()).expect_code(2);

@@ -1,18 +1,11 @@
-//! Values that are not written down, because they are secrets or may be, and change what comes of a run: no other one passes a
-//! lock, a resume or a check unseen.
+//! Redacted values that can change the results of a run: locks, resumes and checks notice another value.
 
 use crate::server::Server;
-use crate::support::{CommandOutput, Workspace};
-use crate::words_suite::{LOCK, RUN_CONFIG, freeze, served, write_suite};
+use crate::support::Workspace;
+use crate::words_suite::{LOCK, RUN_CONFIG, freeze, write_suite};
 
-fn run_with(workspace: &Workspace, variables: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
-    let mut program = workspace.program();
-    program.args(arguments).envs(variables.iter().copied());
-    CommandOutput::of(program.output().expect("the program runs"))
-}
-
-/// The suite, whose backend has further keys.
-fn with_keys(server: &Server, keys: &str) -> Workspace {
+/// A workspace with a suite whose backend has further keys.
+fn workspace_with_keys(server: &Server, keys: &str) -> Workspace {
     let workspace = Workspace::new();
     let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
     write_suite(&workspace, &format!("type: openai_http\n    {config}"), "");
@@ -23,16 +16,16 @@ const SUITE: &str = "config/custom/words.yaml";
 const RESUME: [&str; 4] = ["run", SUITE, "--resume", "r"];
 
 #[test]
-fn another_value_that_is_not_written_down_passes_no_lock_and_no_resume() {
-    let server = served();
+fn changed_redacted_value_fails_lock_and_resume() {
+    let server = Server::answering();
     for (keys, place) in [
         ("extra_body: {style: '${STYLE_KEY}'}", "extra_body.style"),
         ("extra_body: {deep: [{signature: '${STYLE_KEY}'}]}", "extra_body.deep[0].signature"),
         ("generation_parameters: {friend_token: '${STYLE_KEY}'}", "generation_parameters.friend_token"),
         ("extra_body: {upstream: 'ftp://me:${STYLE_KEY}@h/a'}", "extra_body.upstream"),
     ] {
-        let workspace = with_keys(&server, keys);
-        let run = |style: &str, arguments: &[&str]| run_with(&workspace, &[("STYLE_KEY", style)], arguments);
+        let workspace = workspace_with_keys(&server, keys);
+        let run = |style: &str, arguments: &[&str]| workspace.run_with_env([("STYLE_KEY", style)], arguments);
         run("short", &["lock", SUITE]).expect_code(0);
         run("short", &["lock", SUITE, "--check"]).expect_code(0);
         run("short", &["run", SUITE, "--locked", "--run-id", "r"]).expect_code(0);
@@ -44,10 +37,10 @@ fn another_value_that_is_not_written_down_passes_no_lock_and_no_resume() {
             &["lock", SUITE],
         ] {
             let ended = run("long", command).expect_code(3);
-            let said = ended.transcript();
+            let output = ended.transcript();
             assert!(
-                said.contains(&field) && said.contains("set the variable of such a value"),
-                "{keys}: {said}"
+                output.contains(&field) && output.contains("set the variable of such a value"),
+                "{keys}: {output}"
             );
             assert!(!workspace.path("runs/x").exists());
         }
@@ -55,13 +48,13 @@ fn another_value_that_is_not_written_down_passes_no_lock_and_no_resume() {
         let expected = format!("withheld[\"backends.model.config.{place}\"]: \"sha256:");
         assert!(resumed.stderr.contains(&expected), "{keys}: {}", resumed.stderr);
         assert!(resumed.stderr.contains("set their variables"), "{}", resumed.stderr);
-        // What scores needs none of it.
-        run_with(&workspace, &[], &["verify", "r"]).expect_code(0);
+        // Scoring needs none of these values.
+        workspace.run(&["verify", "r"]).expect_code(0);
         run("long", &["lock", SUITE, "--update", "settings"]).expect_code(0);
         run("long", &["lock", SUITE, "--check"]).expect_code(0);
     }
-    // A value that stands in the suite itself.
-    let workspace = with_keys(&server, "extra_body: {friend_token: x}");
+    // A literal value in the suite itself.
+    let workspace = workspace_with_keys(&server, "extra_body: {friend_token: x}");
     workspace.run(&["lock", SUITE]).expect_code(0);
     let suite = workspace.read(SUITE).replace("friend_token: x", "friend_token: y");
     workspace.write(SUITE, suite);
@@ -69,11 +62,11 @@ fn another_value_that_is_not_written_down_passes_no_lock_and_no_resume() {
 }
 
 #[test]
-fn who_asks_is_no_part_of_a_lock() {
-    let server = served();
+fn credentials_are_no_part_of_a_lock() {
+    let server = Server::answering();
     let keys = "api_key: '${THE_KEY}', headers: {Authorization: 'Bearer ${H_TOKEN}', X-Kind: plain}, \
                 proxy: 'http://${PROXY_SECRET}'";
-    let workspace = with_keys(&server, keys);
+    let workspace = workspace_with_keys(&server, keys);
     let variables = |end: &str| {
         let address = server.server.uri().replace("http://127.0.0.1", "localhost");
         [
@@ -82,12 +75,7 @@ fn who_asks_is_no_part_of_a_lock() {
             ("PROXY_SECRET", address),
         ]
     };
-    let run = |end: &str, arguments: &[&str]| {
-        let variables = variables(end);
-        let variables: Vec<(&str, &str)> =
-            variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        run_with(&workspace, &variables, arguments)
-    };
+    let run = |end: &str, arguments: &[&str]| workspace.run_with_env(variables(end), arguments);
     run("1", &["lock", SUITE]).expect_code(0);
     run("2", &["lock", SUITE, "--check"]).expect_code(0);
     run("1", &["run", SUITE, "--locked", "--run-id", "r"]).expect_code(0);
@@ -97,8 +85,8 @@ fn who_asks_is_no_part_of_a_lock() {
 }
 
 #[test]
-fn answers_are_scored_again_with_the_values_that_are_not_recorded_or_not_at_all() {
-    let server = served();
+fn rescoring_needs_the_redacted_values_of_its_metrics() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let metric = "metrics: [exact_match, {regex_match: {pattern: '${STYLE_KEY}'}}, words]";
@@ -106,8 +94,7 @@ fn answers_are_scored_again_with_the_values_that_are_not_recorded_or_not_at_all(
     workspace.write(SUITE, suite);
     let pattern = "^answer [0-7]$";
     let run = |style: Option<&str>, arguments: &[&str]| {
-        let variables: Vec<(&str, &str)> = style.map(|style| ("STYLE_KEY", style)).into_iter().collect();
-        run_with(&workspace, &variables, arguments)
+        workspace.run_with_env(style.map(|style| ("STYLE_KEY", style)), arguments)
     };
     run(Some(pattern), &["run", SUITE, "--run-id", "r"]).expect_code(0);
     let value = |run: &str| workspace.json(run, "summary.json")["metrics"][1]["value"].clone();
@@ -137,11 +124,11 @@ fn answers_are_scored_again_with_the_values_that_are_not_recorded_or_not_at_all(
         let scored = run(style, &["score", "runs/r", "--run-id", "x"]).expect_code(2);
         assert!(scored.stderr.contains(part) && !workspace.path("runs/x").exists(), "{}", scored.stderr);
     }
-    // Runs that were scored by different values are not of the same thing.
+    // Runs that were scored with different values cannot be compared.
     run(Some("^answer"), &["run", SUITE, "--run-id", "other-value"]).expect_code(0);
     let compared = run(None, &["compare", "r", "other-value"]).expect_code(3);
     assert!(compared.stdout.contains("withheld"), "{}", compared.stdout);
-    // Other metrics need nothing of it.
+    // Other metrics do not need the value.
     let same_place = r#"{"regex_match": {"pattern": "^answer"}}"#;
     run(None, &["score", "runs/r", "--run-id", "given", "--metric", "exact_match", "--metric", same_place])
         .expect_code(0);
@@ -151,14 +138,15 @@ fn answers_are_scored_again_with_the_values_that_are_not_recorded_or_not_at_all(
 }
 
 #[test]
-fn an_address_out_of_a_secret_is_pinned_and_not_written() {
-    let server = served();
+fn address_from_a_secret_is_pinned_and_not_written() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     let backend =
         "type: openai_http\n    config: {base_url: '${SECRET_URL:-http://127.0.0.1:9/v1}', model: m}";
     write_suite(&workspace, backend, "");
     let address = format!("{}/v1", server.server.uri());
-    let run = |address: &str, arguments: &[&str]| run_with(&workspace, &[("SECRET_URL", address)], arguments);
+    let run =
+        |address: &str, arguments: &[&str]| workspace.run_with_env([("SECRET_URL", address)], arguments);
     run(&address, &["lock", SUITE]).expect_code(0);
     run(&address, &["run", SUITE, "--locked", "--run-id", "r"]).expect_code(0);
     for file in
@@ -173,10 +161,10 @@ fn an_address_out_of_a_secret_is_pinned_and_not_written() {
 }
 
 #[test]
-fn a_key_of_fewer_than_8_characters_is_not_searched_for() {
-    let server = served();
+fn keys_of_fewer_than_8_characters_are_not_searched_for() {
+    let server = Server::answering();
     for key in ["answer", "words", "EMPTY"] {
-        let workspace = with_keys(&server, &format!("api_key: {key}"));
+        let workspace = workspace_with_keys(&server, &format!("api_key: {key}"));
         workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(0);
         let samples = workspace.read("runs/r/samples.jsonl");
         assert!(samples.contains("question 1") && samples.contains("answer 1"), "{key}: {samples}");
@@ -184,21 +172,21 @@ fn a_key_of_fewer_than_8_characters_is_not_searched_for() {
         assert!(config.contains("- exact_match") && config.contains("api_key: (secret)"), "{key}: {config}");
         workspace.run(&["verify", "r"]).expect_code(0);
     }
-    // A longer one is searched for everywhere, so it cannot be a name as well.
-    let workspace = with_keys(&server, "api_key: exact_match");
+    // Longer keys are searched for everywhere, so they cannot be names as well.
+    let workspace = workspace_with_keys(&server, "api_key: exact_match");
     let refused = workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(2);
     assert!(refused.stderr.contains("this name holds a secret"), "{}", refused.stderr);
 }
 
 #[test]
-fn names_of_granted_secrets_are_names() {
-    let server = served();
-    let workspace = with_keys(&server, "extra_body: {secret: MY_API_KEY, token: other-literal-1}");
+fn names_of_granted_secrets_are_not_redacted() {
+    let server = Server::answering();
+    let workspace = workspace_with_keys(&server, "extra_body: {secret: MY_API_KEY, token: other-literal-1}");
     let granted = "plugins:\n  - {id: granted, source: text, grants: {http: [{host: api.example.com}], secrets: [MY_API_KEY]}}\n";
     let suite = workspace.read(SUITE).replace("plugins:\n", granted);
     workspace.write(SUITE, suite);
     let run = |arguments: &[&str]| {
-        run_with(&workspace, &[("MY_API_KEY", "sk-of-the-plugin-1")], arguments).expect_code(0)
+        workspace.run_with_env([("MY_API_KEY", "sk-of-the-plugin-1")], arguments).expect_code(0)
     };
     run(&["distill", SUITE, "--builtin-name", "words"]);
     run(&["init", "words"]);
@@ -212,8 +200,8 @@ fn names_of_granted_secrets_are_names() {
 }
 
 #[test]
-fn an_override_of_the_name_makes_another_suite_and_one_of_the_description_does_not() {
-    let server = served();
+fn overriding_the_name_but_not_the_description_fails_a_lock() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     workspace.run(&["lock", SUITE]).expect_code(0);
@@ -226,15 +214,15 @@ fn an_override_of_the_name_makes_another_suite_and_one_of_the_description_does_n
             workspace.run(&["lock", suite, "--check", "--set", "metadata.name=mine"]).expect_code(3);
         assert!(checked.stdout.contains("suite.name"), "{}", checked.stdout);
         assert!(!workspace.path("runs/x").exists());
-        let told = workspace.run(&["lock", suite, "--set", "metadata.name=mine"]).expect_code(3);
-        assert!(told.stderr.contains("is of the suite"), "{}", told.stderr);
+        let refused = workspace.run(&["lock", suite, "--set", "metadata.name=mine"]).expect_code(3);
+        assert!(refused.stderr.contains("is of the suite"), "{}", refused.stderr);
         workspace.run(&["lock", suite, "--check", "--set", "metadata.description=mine"]).expect_code(0);
     }
 }
 
 #[test]
-fn a_manifest_that_was_edited_is_trusted_by_nobody() {
-    let server = served();
+fn edited_manifest_is_not_trusted_by_any_command() {
+    let server = Server::answering();
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     for run in ["one", "two"] {
@@ -252,8 +240,8 @@ fn a_manifest_that_was_edited_is_trusted_by_nobody() {
         &["compare", "two", "one"],
     ] {
         let compared = workspace.run(arguments).expect_code(3);
-        let said = compared.stdout.replace('\n', " ").replace("  ", " ");
-        assert!(said.contains("INVALID") && said.contains("cannot be trusted"), "{}", compared.stdout);
+        let output = compared.stdout.replace('\n', " ").replace("  ", " ");
+        assert!(output.contains("INVALID") && output.contains("cannot be trusted"), "{}", compared.stdout);
     }
     let reported = workspace.run(&["report", "two", "--output", "r.html"]).expect_code(0);
     assert!(
@@ -265,16 +253,16 @@ fn a_manifest_that_was_edited_is_trusted_by_nobody() {
     assert!(fine.stderr.is_empty(), "{}", fine.stderr);
 }
 
-/// What was frozen is not run as another suite because a default looked like a secret.
+/// A template without a default that looked like a secret must not run as another suite.
 #[test]
-fn a_template_names_the_variables_whose_defaults_it_has_not() {
-    let server = served();
-    let workspace = with_keys(&server, "extra_body: {style: '${STYLE_KEY:-short}'}");
-    let said = workspace.run(&["distill", SUITE, "--builtin-name", "styled"]).expect_code(0);
-    assert!(said.stderr.contains("set ${STYLE_KEY} where it runs"), "{}", said.stderr);
+fn template_names_variables_whose_defaults_it_drops() {
+    let server = Server::answering();
+    let workspace = workspace_with_keys(&server, "extra_body: {style: '${STYLE_KEY:-short}'}");
+    let output = workspace.run(&["distill", SUITE, "--builtin-name", "styled"]).expect_code(0);
+    assert!(output.stderr.contains("set ${STYLE_KEY} where it runs"), "{}", output.stderr);
     workspace.run(&["init", "styled"]).expect_code(0);
     let run = |variables: &[(&str, &str)]| {
-        run_with(&workspace, variables, &["run", "config/run_configs/styled_run_1.yaml"])
+        workspace.run_with_env(variables.iter().copied(), &["run", "config/run_configs/styled_run_1.yaml"])
     };
     let refused = run(&[]).expect_code(2);
     assert!(refused.stderr.contains("STYLE_KEY"), "{}", refused.stderr);

@@ -1,8 +1,8 @@
-//! Takes pictures of an address, in light and dark, on a desktop and a phone.
+//! Takes screenshots of an address, in light and dark, on a desktop and a phone.
 //!
-//!     cargo run -p gage-browser --example pictures -- http://127.0.0.1:7878/ FOLDER NAME [SCRIPT]
+//!     cargo run -p gage-browser --example screenshots -- http://127.0.0.1:7878/ FOLDER NAME [SCRIPT]
 //!
-//! The script runs on the page before its picture is taken, as to open a sample.
+//! The script runs on the page before its screenshot, for instance to open a sample.
 
 #![expect(clippy::unwrap_used, reason = "an example fails by panicking")]
 
@@ -25,9 +25,9 @@ fn main() {
             if let Some(script) = &script {
                 page.run(script).unwrap();
             }
-            page.picture(&folder.join(format!("{name}-{size}-{colours}.png")), script.is_none()).unwrap();
+            page.screenshot(&folder.join(format!("{name}-{size}-{colours}.png")), script.is_none()).unwrap();
             let width = page.run("document.documentElement.scrollWidth").unwrap();
-            println!("{name} {size} {colours}: {width} pixels wide {:?}", page.said());
+            println!("{name} {size} {colours}: {width} pixels wide {:?}", page.take_log());
         }
     }
 }

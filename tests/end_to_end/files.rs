@@ -1,0 +1,27 @@
+//! The files below a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The paths of all files below a folder.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => files.extend(files_below(&path)),
+            false => files.push(path),
+        }
+    }
+    files
+}
+
+/// The texts of all files below a folder, with their paths. Compressed files are decompressed.
+pub(crate) fn texts_below(folder: &Path) -> Vec<(String, String)> {
+    let text = |path: PathBuf| {
+        let bytes = fs::read(&path).expect("a file");
+        let bytes = zstd::decode_all(bytes.as_slice()).unwrap_or(bytes);
+        (path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned())
+    };
+    files_below(folder).into_iter().map(text).collect()
+}
