@@ -5,7 +5,7 @@ use crate::filter::Filter;
 use crate::hub::{
     self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, LazyHubFiles,
 };
-use crate::media::{ImageOptions, MediaError, MediaFiles, MediaOptions, MediaStore};
+use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
 use crate::row::DataError;
 use crate::rows::{Rows, open};
 use crate::source::{DataFile, Format, FormatOptions, LabelsFile, RowSource};
@@ -144,15 +144,12 @@ impl LocatedFiles {
         // A folder that the suite names holds what the user put there.
         let beside = self.beside.as_ref().filter(|_| media.content_root.is_none());
         allowed_roots.extend(beside.map(|(_, folder)| folder.clone()));
-        let files = beside.map(|(files, _)| Arc::clone(files) as Arc<dyn MediaFiles>);
-        let most_bytes = media.most_mib << 20;
+        let files = beside.map(|(files, _)| Arc::clone(files));
         let is_resizing = media.min_pixels.is_some() || media.max_pixels.is_some() || media.factor.is_some();
         MediaStore::new(MediaOptions {
             allowed_roots,
             files,
-            most_image_bytes: most_bytes,
-            most_bytes,
-            most_embedded_bytes: most_bytes,
+            most_bytes: media.most_mib << 20,
             image: ImageOptions {
                 min_pixels: media.min_pixels,
                 max_pixels: media.max_pixels,

@@ -109,7 +109,7 @@ impl Preparation {
             hooks::give_text(&mut batch, hook);
         }
         let hooked = hooks::media(&mut batch, &self.doc_to_media);
-        self.media.bring(batch.samples(), is_stopped);
+        self.media.prefetch(batch.samples(), is_stopped);
         if is_stopped() {
             return None;
         }

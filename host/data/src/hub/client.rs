@@ -16,7 +16,7 @@ const MAX_REDIRECTS: usize = 10;
 
 /// What is asked for, as messages name it.
 #[derive(Clone, Copy)]
-pub(super) struct HubResponse<'a> {
+pub(super) struct RequestTarget<'a> {
     /// What it is in.
     pub(super) kind: HubKind,
     pub(super) name: &'a str,
@@ -114,7 +114,7 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         headers: &HeaderMap,
-        asked: HubResponse<'_>,
+        asked: RequestTarget<'_>,
     ) -> Result<Response, RequestError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
@@ -159,7 +159,7 @@ impl<'a> Client<'a> {
         url.origin() == self.endpoint.origin()
     }
 
-    fn problem(&self, url: &Url, response: &Response, asked: HubResponse<'_>) -> RequestError {
+    fn problem(&self, url: &Url, response: &Response, asked: RequestTarget<'_>) -> RequestError {
         let status = response.status();
         let is_expired = !self.is_own(url) && status == StatusCode::FORBIDDEN;
         let may_pass = status.is_server_error()
@@ -208,7 +208,7 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         most: usize,
-        asked: HubResponse<'_>,
+        asked: RequestTarget<'_>,
     ) -> Result<(HeaderMap, Vec<u8>), HubError> {
         let mut attempts = Attempts::new(self.retry);
         loop {
@@ -224,7 +224,7 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         most: usize,
-        asked: HubResponse<'_>,
+        asked: RequestTarget<'_>,
     ) -> Result<(HeaderMap, Vec<u8>), RequestError> {
         let mut response = self.get(url, &HeaderMap::new(), asked).await?;
         if response.status() != StatusCode::OK {

@@ -1,7 +1,7 @@
 //! Files of a repository that rows name, such as images: fetched when they are first asked for.
 
 use super::cache::{CachedFile, DatasetFolder};
-use super::client::{Client, HubResponse, connect};
+use super::client::{Client, RequestTarget, connect};
 use super::download::Download;
 use super::error::HubError;
 use super::listing::HubEntry;
@@ -9,7 +9,6 @@ use super::paths::RepositoryName;
 use super::repository::Repository;
 use super::retry::RetryPolicy;
 use super::source::{HubDataset, HubSource, NoProgress};
-use crate::media::MediaFiles;
 use futures::StreamExt as _;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -188,7 +187,7 @@ impl LazyHubFiles {
         let folder = self.folder.commit(&self.commit);
         let fetching = async {
             let client = Client::over(connection.http.clone(), endpoint, token.as_ref(), retry)?;
-            let asked = HubResponse { kind: *kind, name, revision, path: None };
+            let asked = RequestTarget { kind: *kind, name, revision, path: None };
             let _lock = folder.lock(retry).await?;
             let one = async |entry: &'e HubEntry| {
                 let repository = Repository { client: &client, kind: *kind, name: &self.name, asked };
@@ -239,8 +238,13 @@ fn is_of_all(error: &HubError) -> bool {
     )
 }
 
-impl MediaFiles for LazyHubFiles {
-    fn provide(&self, written: &str) -> Result<Option<String>, String> {
+impl LazyHubFiles {
+    /// Fetches the file that a relative path means, unless it is here, and returns how it is reached from the folder of
+    /// the rows, without detours; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// Why a file that there is cannot be had.
+    pub(crate) fn fetch_named(&self, written: &str) -> Result<Option<String>, String> {
         let Some((entry, path)) = self.entry(written) else { return Ok(None) };
         self.apart(|state| {
             self.have(state, &[entry], &|| false);
@@ -252,7 +256,9 @@ impl MediaFiles for LazyHubFiles {
         })
     }
 
-    fn bring(&self, written: &[&str], is_stopped: &dyn Fn() -> bool) {
+    /// Fetches those of these files that are not here, several at a time, until it is stopped. What goes wrong with one
+    /// of them is reported when it is asked for.
+    pub(crate) fn prefetch(&self, written: &[&str], is_stopped: &dyn Fn() -> bool) {
         let entries = written.iter().filter_map(|path| Some(self.entry(path)?.0));
         // Many rows may name one file.
         let entries: BTreeMap<&str, &HubEntry> = entries.map(|entry| (entry.path.as_str(), entry)).collect();

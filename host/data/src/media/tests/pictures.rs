@@ -152,7 +152,7 @@ fn bytes_are_bounded_in_files_and_urls() {
     let image = png(20, 20);
     let length = image.len() as u64;
     for (most, expected) in [(length, Ok(())), (length - 1, Err("media_too_large"))] {
-        let fixture = MediaFixture::new(|options, _| options.most_image_bytes = most);
+        let fixture = MediaFixture::new(|options, _| options.most_bytes = most);
         fixture.write("a.png", &image);
         assert_eq!(fixture.kind_of(MediaKind::Image, "a.png"), expected);
         assert_eq!(fixture.kind_of(MediaKind::Image, &data_url::encode("image/png", &image)), expected);
