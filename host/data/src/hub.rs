@@ -32,7 +32,5 @@ pub use error::HubError;
 pub use fetch::fetch;
 pub use lazy_files::LazyHubFiles;
 pub use model::{FetchedModel, ModelHub, ModelReference};
-pub use source::{
-    HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, NoProgress,
-};
+pub use source::{HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, NoProgress};
 pub use url_download::{FetchedFile, UrlFetchOptions, WebModel};

@@ -2,13 +2,11 @@
 //! that the suite states.
 
 use crate::filter::Filter;
-use crate::hub::{
-    self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, LazyHubFiles,
-};
+use crate::hub::{self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, LazyHubFiles};
 use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
 use crate::row::DataError;
 use crate::rows::{Rows, open};
-use crate::source::{DataFile, Format, FormatOptions, LabelsFile, RowSource};
+use crate::source::{DataFile, FormatOptions, LabelsFile, RowSource};
 use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec};
 use gage_record::DatasetIdentity;
 use std::path::{Path, PathBuf};
@@ -231,14 +229,7 @@ pub fn check(spec: &DatasetSpec) -> Result<(), DataError> {
 }
 
 fn source_of_files(spec: &DatasetSpec) -> RowSource {
-    let DataSource::Files(files) = &spec.source else { return RowSource::new(Format::Jsonl, Vec::new()) };
-    let format = match files.format {
-        FileFormat::Jsonl => Format::Jsonl,
-        FileFormat::Json => Format::Json,
-        FileFormat::Csv => Format::Csv,
-        FileFormat::Tsv => Format::Tsv,
-        FileFormat::Parquet => Format::Parquet,
-    };
+    let DataSource::Files(files) = &spec.source else { return RowSource::new(FileFormat::Jsonl, Vec::new()) };
     let options = FormatOptions {
         delimiter: files.delimiter,
         columns: files.columns.clone(),
@@ -246,7 +237,7 @@ fn source_of_files(spec: &DatasetSpec) -> RowSource {
     };
     let both = files.paths.iter().zip(&files.shown);
     let listed = both.map(|(path, shown)| DataFile::shown_as(path.clone(), shown.clone())).collect();
-    RowSource { options, labels: labels_of(spec), ..RowSource::new(format, listed) }
+    RowSource { options, labels: labels_of(spec), ..RowSource::new(files.format, listed) }
 }
 
 fn labels_of(spec: &DatasetSpec) -> Option<LabelsFile> {
@@ -281,7 +272,7 @@ fn fetch(
         split: hub.split.clone(),
         data_files: hub.data_files.clone(),
         endpoint,
-        token: hub.token.as_ref().map(|token| HubToken::new(token.reveal())),
+        token: hub.token.clone(),
         offline: hub.offline || options.is_offline,
         cache,
         timings: HubTimings::default(),
@@ -331,13 +322,13 @@ fn fetch(
     })
 }
 
-fn format_of(fetched: &hub::HubDataset, hub: &HubSpec) -> Result<Format, HubError> {
+fn format_of(fetched: &hub::HubDataset, hub: &HubSpec) -> Result<FileFormat, HubError> {
     match fetched.format {
-        HubFormat::Jsonl => Ok(Format::Jsonl),
-        HubFormat::Json => Ok(Format::Json),
-        HubFormat::Csv => Ok(Format::Csv),
-        HubFormat::Tsv => Ok(Format::Tsv),
-        HubFormat::Parquet => Ok(Format::Parquet),
+        HubFormat::Jsonl => Ok(FileFormat::Jsonl),
+        HubFormat::Json => Ok(FileFormat::Json),
+        HubFormat::Csv => Ok(FileFormat::Csv),
+        HubFormat::Tsv => Ok(FileFormat::Tsv),
+        HubFormat::Parquet => Ok(FileFormat::Parquet),
         HubFormat::Gguf => {
             let message = format!("dataset '{}' holds no rows but models", hub.hub_id);
             Err(HubError::Choice { key: "hub_id", message })

@@ -5,8 +5,9 @@ mod answer;
 
 use super::error::{HubError, shown};
 use super::retry::{Attempts, RetryPolicy, RetryableError};
-use super::source::{HubKind, HubTimings, HubToken};
+use super::source::{HubKind, HubTimings};
 use answer::final_error;
+use gage_secrets::SecretString;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use std::time::Duration;
@@ -65,7 +66,7 @@ impl<'a> Client<'a> {
     /// Sets up the client; sends nothing.
     pub(super) fn new(
         endpoint: &'a Url,
-        token: Option<&HubToken>,
+        token: Option<&SecretString>,
         retry: RetryPolicy<'a>,
     ) -> Result<Client<'a>, HubError> {
         Client::over(connect(retry.timings)?, endpoint, token, retry)
@@ -75,7 +76,7 @@ impl<'a> Client<'a> {
     pub(super) fn over(
         http: reqwest::Client,
         endpoint: &'a Url,
-        token: Option<&HubToken>,
+        token: Option<&SecretString>,
         retry: RetryPolicy<'a>,
     ) -> Result<Client<'a>, HubError> {
         if !matches!(endpoint.scheme(), "http" | "https") || !endpoint.has_host() {
@@ -85,15 +86,14 @@ impl<'a> Client<'a> {
             )));
         }
         let authorization = token
-            .filter(|token| !token.reveal().is_empty())
+            .map(|token| token.reveal().trim())
+            .filter(|token| !token.is_empty())
             .map(|token| {
-                let mut value =
-                    HeaderValue::from_str(&format!("Bearer {}", token.reveal())).map_err(|_| {
-                        HubError::Invalid(
-                            "the token of the hub holds characters that no token has; check HF_TOKEN"
-                                .to_owned(),
-                        )
-                    })?;
+                let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
+                    HubError::Invalid(
+                        "the token of the hub holds characters that no token has; check HF_TOKEN".to_owned(),
+                    )
+                })?;
                 value.set_sensitive(true);
                 Ok::<_, HubError>(value)
             })
