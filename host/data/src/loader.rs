@@ -41,7 +41,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// Goes on behind some bytes.
+    /// Goes on after some bytes.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
         match memchr::memrchr(b'\n', bytes) {
             None => self.column += bytes.len() as u64,

@@ -15,7 +15,7 @@ use url::Url;
 
 /// How datasets are found.
 pub struct LocateOptions<'o> {
-    /// Where what is fetched or made anew is kept; without one nothing can be fetched.
+    /// Where what is fetched or made again is kept; without one nothing can be fetched.
     pub cache_folder: Option<&'o Path>,
     /// Whether the network may not be used, whatever the suite says.
     pub is_offline: bool,
@@ -297,20 +297,15 @@ fn fetch(
     identity.hub_id = Some(fetched.name.clone());
     identity.commit = Some(fetched.commit.clone());
     // Media lie beside the file that names them; their place on this machine is nobody else's matter.
-    let local = fetched.files.first().map(|file| file.local.as_path());
-    let first = fetched.files.first().map(|file| file.path.as_str()).unwrap_or_default();
-    let shown_folder = match first.rsplit_once('/') {
+    let first = fetched.files.first();
+    let shown_folder = match first.and_then(|file| file.path.rsplit_once('/')) {
         Some((folder, _)) => format!("{}/{folder}", fetched.name),
         None => fetched.name.clone(),
     };
-    let folder = (folder_of(local).0, shown_folder);
-    let beside = match fetched.files.first() {
-        Some(first) => {
-            let above = first.path.split('/').count();
-            let root = first.local.ancestors().nth(above).map(Path::to_owned);
-            root.map(|root| Ok::<_, HubError>((Arc::new(LazyHubFiles::of(&wanted, &fetched)?), root)))
-                .transpose()?
-        }
+    let folder = (folder_of(first.map(|file| file.local.as_path())).0, shown_folder);
+    let root = first.and_then(|file| file.local.ancestors().nth(file.path.split('/').count()));
+    let beside = match root {
+        Some(root) => Some((Arc::new(LazyHubFiles::of(&wanted, &fetched)?), root.to_owned())),
         None => None,
     };
     Ok(LocatedFiles {

@@ -43,7 +43,7 @@ pub struct Row {
 
 impl Row {
     /// A short digest of its bytes (of its JSON text, where the file holds none), by which a changed
-    /// file is noticed. It is made anew each time.
+    /// file is noticed. It is made again each time.
     pub fn digest(&self) -> String {
         match &self.body {
             Ok(body) => digest_of(body.as_bytes()),

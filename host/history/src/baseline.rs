@@ -1,5 +1,5 @@
 //! Which run the others of its suite are compared with: a small text file beside the runs, for it is the one thing that
-//! cannot be made anew.
+//! cannot be made again.
 //!
 //! | version | change |
 //! | --- | --- |
@@ -21,7 +21,7 @@ pub const BASELINES_FILE: &str = "baselines.json";
 /// Version of its format. Readers refuse a newer one.
 pub const BASELINES_VERSION: u64 = 1;
 
-/// Held while the file is written anew; empty.
+/// Held while the file is written again; empty.
 const LOCK_FILE: &str = ".baselines.lock";
 
 /// Whether a baseline can still be compared with.

@@ -32,7 +32,7 @@ impl History {
     /// [`History::refresh`].
     ///
     /// # Errors
-    /// When the folder cannot be read. A damaged index is made anew, see [`History::notes`]; one that cannot be written
+    /// When the folder cannot be read. A damaged index is made again, see [`History::notes`]; one that cannot be written
     /// lives in memory.
     pub fn open(folder: &Path) -> Result<History, HistoryError> {
         let failed = |source| HistoryError::Folder { path: folder.to_owned(), source };

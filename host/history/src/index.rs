@@ -125,7 +125,7 @@ fn open_file(path: &Path) -> rusqlite::Result<Connection> {
 /// Makes the tables where they are not there, or are of another version.
 fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY)?;
-    // What a crash of the machine takes with it is made anew.
+    // What a crash of the machine takes with it is made again.
     connection.pragma_update(None, "synchronous", "OFF")?;
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let is_current = || {

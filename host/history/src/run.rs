@@ -93,7 +93,7 @@ impl HistoryRun {
     }
 
     /// What it is called beside other runs: its id, or where its folder has another name, as a copy has, that name with
-    /// the id behind it.
+    /// the id after it.
     pub fn label(&self) -> String {
         label_of(self.folder_name(), &self.run_id)
     }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn another_model_is_the_same_definition_and_other_sampling_is_not() {
+    fn only_sampling_not_the_model_changes_a_definition() {
         let one = digest(&json!({"model": "one", "base_url": "http://a"}), "a");
         assert_eq!(digest(&json!({"model": "two", "base_url": "http://b"}), "b"), one);
         let changes = [

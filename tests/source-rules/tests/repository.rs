@@ -21,7 +21,6 @@ const KNOWN_LONG_TEST_NAMES: &[(&str, usize)] = &[
     ("host/config", 8),
     ("host/core", 3),
     ("host/engine", 3),
-    ("host/history", 3),
     ("host/record", 3),
     ("host/suite", 1),
     ("tests", 55),

@@ -63,17 +63,8 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Sets up the client; sends nothing.
+    /// A client over connections that there are; sends nothing.
     pub(super) fn new(
-        endpoint: &'a Url,
-        token: Option<&SecretString>,
-        retry: RetryPolicy<'a>,
-    ) -> Result<Client<'a>, HubError> {
-        Client::over(connect(retry.timings)?, endpoint, token, retry)
-    }
-
-    /// The same over connections that there are.
-    pub(super) fn over(
         http: reqwest::Client,
         endpoint: &'a Url,
         token: Option<&SecretString>,
@@ -124,11 +115,7 @@ impl<'a> Client<'a> {
                 StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
                     return Ok(response);
                 }
-                StatusCode::MOVED_PERMANENTLY
-                | StatusCode::FOUND
-                | StatusCode::SEE_OTHER
-                | StatusCode::TEMPORARY_REDIRECT
-                | StatusCode::PERMANENT_REDIRECT => url = redirected(&url, response.headers())?,
+                status if status.is_redirection() => url = redirected(&url, response.headers())?,
                 _ => return Err(self.problem(&url, &response, asked)),
             }
         }

@@ -203,7 +203,7 @@ pub trait HubProgress {
     fn file(&self, path: &str, done: u64, total: Option<u64>);
 }
 
-/// Tells nobody.
+/// Reports nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProgress;
 

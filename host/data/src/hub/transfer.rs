@@ -33,7 +33,7 @@ impl Transfer<'_> {
         loop {
             let is_whole = partial.total() == Some(partial.length());
             let end = if is_whole { Ok(None) } else { self.attempt(partial).await };
-            // Bytes that were there before are no progress: a server that begins anew each time
+            // Bytes that were there before are no progress: a server that begins again each time
             // must not be asked for ever.
             if partial.length() > furthest {
                 furthest = partial.length();

@@ -12,7 +12,7 @@
 
 use super::HubError;
 use super::cache::{lock, read_json, write_json};
-use super::client::{Client, RequestTarget};
+use super::client::{Client, RequestTarget, connect};
 use super::error::shown;
 use super::fetch::runtime;
 use super::partial::PartialFile;
@@ -145,7 +145,7 @@ impl WebModel {
         let (name, address) = (self.name(), shown(&self.url));
         let mut partial = PartialFile::open(folder, "partial", None)?;
         let transfer = Transfer {
-            client: &Client::new(&self.url, None, retry)?,
+            client: &Client::new(connect(retry.timings)?, &self.url, None, retry)?,
             url: &self.url,
             asked: RequestTarget { kind: HubKind::Model, name: &address, revision: "", path: Some(&address) },
             commit: None,

@@ -58,7 +58,7 @@ impl Input {
         self.reader.fill_buf().map_err(|error| fault(packing, error))
     }
 
-    /// Goes on behind so many bytes of the chunk.
+    /// Goes on after so many bytes of the chunk.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.reader.consume(bytes);
     }

@@ -53,7 +53,7 @@ impl Parquet {
         groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
     }
 
-    /// Goes to the next row group that has rows; `false` behind the last.
+    /// Goes to the next row group that has rows; `false` after the last.
     fn next_group(&mut self) -> Result<bool, LoaderError> {
         while self.left == 0 {
             if self.group >= self.reader.num_row_groups() {

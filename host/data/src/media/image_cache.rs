@@ -2,7 +2,7 @@
 //!
 //! One file for each image and size, `media/<two digits>/<digest>.png` or `.jpg`; the digest is over
 //! the source's digest, the size and the version of the encoder. Files appear by renaming, so that
-//! processes may race. One that is no such image is made anew.
+//! processes may race. One that is no such image is made again.
 
 use super::error::{MediaError, MediaErrorKind};
 use super::format::Format;

@@ -51,7 +51,7 @@ impl Data {
         rows.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The text of each row, or what is wrong with it behind the name of the file.
+    /// The text of each row, or what is wrong with it after the name of the file.
     fn bodies(&self) -> Vec<Result<String, String>> {
         let body = |row: Row| row.body.map_err(|problem| problem.message);
         self.rows().into_iter().map(body).collect()

@@ -112,7 +112,7 @@ fn processes_that_look_at_once_see_the_same() {
 }
 
 #[test]
-fn what_is_no_run_leaves_nothing_behind_and_what_cannot_be_read_is_told() {
+fn other_folders_get_no_index_and_unreadable_runs_are_listed() {
     let root = tempfile::tempdir().unwrap();
     assert!(opened(root.path()).runs().unwrap().is_empty());
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
@@ -298,7 +298,7 @@ fn copies_are_told_apart_by_their_folders() {
 }
 
 #[test]
-fn a_baseline_is_followed_to_where_its_folder_was_moved_and_never_to_another_run() {
+fn a_baseline_is_found_in_a_moved_folder_only() {
     let root = tempfile::tempdir().unwrap();
     TestRun::new("a", 1, "10").write(root.path());
     TestRun::new("b", 2, "11").write(root.path());

@@ -4,10 +4,10 @@ use num_bigint::{BigInt, Sign};
 
 /// Longer numbers are refused, in bytes; 32 bytes are 76 digits.
 const MAX_DECIMAL_BYTES: usize = 128;
-/// And so are those with more digits behind the point.
+/// And so are those with more digits after the point.
 const MAX_SCALE: i32 = 1_000;
 
-/// A whole number with its last digits behind the point.
+/// A whole number with its last digits after the point.
 pub(crate) fn of_integer(value: i64, scale: i32) -> Result<String, String> {
     point(value < 0, value.unsigned_abs().to_string(), scale)
 }

@@ -20,7 +20,7 @@ pub(crate) enum LeafKind {
     Plain,
     /// A whole number without a sign.
     Unsigned,
-    /// Digits, so many of them behind the point.
+    /// Digits, so many of them after the point.
     Decimal { scale: i32 },
     /// Days since 1970.
     Date,

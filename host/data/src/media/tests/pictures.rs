@@ -56,7 +56,7 @@ fn whole_images_are_taken_and_those_that_end_early_are_not() {
             let name = format!("cut{index}.{extension}");
             fixture.write(&name, &bytes[..length]);
             let kind = fixture.kind_of(MediaKind::Image, &name);
-            // The header of a TIFF points behind its pixels, and the reader of it says so less plainly.
+            // The header of a TIFF points after its pixels, and the reader of it says so less plainly.
             let allowed = if extension == "tiff" {
                 &["media_truncated", "media_unreadable"][..]
             } else {
