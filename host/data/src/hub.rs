@@ -4,8 +4,8 @@
 //! commit, and each is downloaded. **A file takes its final name only after its size and its
 //! digest were those that the hub names**; what an interruption leaves is kept apart and resumed.
 //!
-//! The crate `hf-hub` (1.0) is not used for the transport: it does not resume a partial download, checks no digest, cannot be
-//! cancelled, and adds the whole `hf-xet` client.
+//! The crate `hf-hub` (1.0) is not used for the transport: it starts an interrupted download from its first byte, compares no
+//! digest before a file takes its name, and cannot be built without the `hf-xet` client.
 
 mod cache;
 mod card;
@@ -25,13 +25,12 @@ mod retry;
 mod select;
 mod source;
 mod split_inference;
+mod transfer;
 mod url_download;
 
 pub use error::HubError;
 pub use fetch::fetch;
 pub use lazy_files::LazyHubFiles;
 pub use model::{FetchedModel, ModelHub, ModelReference};
-pub use source::{
-    HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, NoProgress,
-};
+pub use source::{HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, NoProgress};
 pub use url_download::{FetchedFile, UrlFetchOptions, WebModel};

@@ -42,7 +42,7 @@ impl Labels {
         }
     }
 
-    /// Makes sure that there is one for a row. One line too few may be any line, and then all behind it have the wrong
+    /// Makes sure that there is one for a row. One line too few may be any line, and then all after it have the wrong
     /// label, so that this is no matter of one row.
     pub(crate) fn check_row(&self, number: u64) -> Result<(), DataError> {
         let lines = self.count();

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Memory does not grow with the number of rows, except by 16 bytes a row that keep ids unique, and as many again if rows are
-//! shuffled. The crate imports `gage-core`, `gage-config`, `gage-template` and `gage-plugin`, and knows nothing of models or
-//! runs. All calls block.
+//! shuffled. The crate imports `gage-core`, `gage-config`, `gage-plugin`, `gage-record` (for the identity of a dataset),
+//! `gage-secrets` (for the hub's token) and `gage-template`, and knows nothing of models or runs. All calls block.
 
 mod digests;
 mod filter;
@@ -19,6 +19,7 @@ mod locate;
 mod media;
 mod missing_fields;
 mod preparation;
+mod private_folder;
 mod rejection;
 mod report;
 mod row;
@@ -30,7 +31,7 @@ mod stream;
 
 pub use hub::{HubError, HubProgress, NoProgress};
 pub use locate::{LocateError, LocateOptions, LocatedFiles, check, locate, open_located};
-pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
+pub use media::{MediaError, MediaErrorKind, MediaSource, MediaStore};
 pub use missing_fields::{MissingField, OtherTypes};
 pub use preparation::{HasMedia, Preparation, PreparedSample, SampleProjection, ValidSample};
 pub use rejection::{Rejection, RejectionStage};

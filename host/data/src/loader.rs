@@ -17,7 +17,8 @@ pub(crate) use offsets::{Offsets, count};
 pub(crate) use spool::Spool;
 
 use crate::row::RowPosition;
-use crate::source::{DataFile, Format, FormatOptions};
+use crate::source::{DataFile, FormatOptions};
+use gage_config::FileFormat;
 
 /// A row may not be longer than this, in bytes.
 pub(crate) const MAX_ROW_BYTES: usize = 64 << 20;
@@ -40,7 +41,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// Goes on behind some bytes.
+    /// Goes on after some bytes.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
         match memchr::memrchr(b'\n', bytes) {
             None => self.column += bytes.len() as u64,
@@ -87,20 +88,20 @@ pub(crate) trait Loader: Send {
 /// Opens a file, and makes sure that it is what its loader reads.
 pub(crate) fn open(
     file: &DataFile,
-    format: Format,
+    format: FileFormat,
     options: &FormatOptions,
 ) -> Result<Box<dyn Loader>, LoaderError> {
     let (opened, kind) = kind::open(file)?;
     kind.check(format)?;
-    if format == Format::Parquet {
+    if format == FileFormat::Parquet {
         return Ok(Box::new(parquet::Parquet::open(opened)?));
     }
     let input = input::Input::open(opened, kind, format)?;
     Ok(match format {
-        Format::Json => Box::new(array::Array::new(input, options.records.clone())),
-        Format::Csv => Box::new(delimited::Delimited::open(input, options, b',')?),
-        Format::Tsv => Box::new(delimited::Delimited::open(input, options, b'\t')?),
-        Format::Jsonl | Format::Parquet => Box::new(lines::Lines::new(input)),
+        FileFormat::Json => Box::new(array::Array::new(input, options.records.clone())),
+        FileFormat::Csv => Box::new(delimited::Delimited::open(input, options, b',')?),
+        FileFormat::Tsv => Box::new(delimited::Delimited::open(input, options, b'\t')?),
+        FileFormat::Jsonl | FileFormat::Parquet => Box::new(lines::Lines::new(input)),
     })
 }
 
@@ -112,13 +113,13 @@ pub(crate) fn kind_of(file: &DataFile) -> Result<FileKind, LoaderError> {
 /// How many rows a Parquet file says that it has.
 pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, LoaderError> {
     let (opened, kind) = kind::open(file)?;
-    kind.check(Format::Parquet)?;
+    kind.check(FileFormat::Parquet)?;
     parquet::Parquet::open(opened).map(|parquet| parquet.rows())
 }
 
 /// The whole of a text file, which may be compressed; at most `most` bytes of text.
 pub(crate) fn read_text(file: &DataFile, most: u64) -> Result<String, LoaderError> {
     let (opened, kind) = kind::open(file)?;
-    let mut input = input::Input::open(opened, kind, Format::Jsonl)?;
+    let mut input = input::Input::open(opened, kind, FileFormat::Jsonl)?;
     input.read_all(most)
 }

@@ -2,13 +2,11 @@
 //! that the suite states.
 
 use crate::filter::Filter;
-use crate::hub::{
-    self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, LazyHubFiles,
-};
-use crate::media::{ImageOptions, MediaError, MediaFiles, MediaOptions, MediaStore};
+use crate::hub::{self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, LazyHubFiles};
+use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
 use crate::row::DataError;
 use crate::rows::{Rows, open};
-use crate::source::{DataFile, Format, FormatOptions, LabelsFile, RowSource};
+use crate::source::{DataFile, FormatOptions, LabelsFile, RowSource};
 use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec};
 use gage_record::DatasetIdentity;
 use std::path::{Path, PathBuf};
@@ -17,7 +15,7 @@ use url::Url;
 
 /// How datasets are found.
 pub struct LocateOptions<'o> {
-    /// Where what is fetched or made anew is kept; without one nothing can be fetched.
+    /// Where what is fetched or made again is kept; without one nothing can be fetched.
     pub cache_folder: Option<&'o Path>,
     /// Whether the network may not be used, whatever the suite says.
     pub is_offline: bool,
@@ -144,15 +142,12 @@ impl LocatedFiles {
         // A folder that the suite names holds what the user put there.
         let beside = self.beside.as_ref().filter(|_| media.content_root.is_none());
         allowed_roots.extend(beside.map(|(_, folder)| folder.clone()));
-        let files = beside.map(|(files, _)| Arc::clone(files) as Arc<dyn MediaFiles>);
-        let most_bytes = media.most_mib << 20;
+        let files = beside.map(|(files, _)| Arc::clone(files));
         let is_resizing = media.min_pixels.is_some() || media.max_pixels.is_some() || media.factor.is_some();
         MediaStore::new(MediaOptions {
             allowed_roots,
             files,
-            most_image_bytes: most_bytes,
-            most_bytes,
-            most_embedded_bytes: most_bytes,
+            most_bytes: media.most_mib << 20,
             image: ImageOptions {
                 min_pixels: media.min_pixels,
                 max_pixels: media.max_pixels,
@@ -234,14 +229,7 @@ pub fn check(spec: &DatasetSpec) -> Result<(), DataError> {
 }
 
 fn source_of_files(spec: &DatasetSpec) -> RowSource {
-    let DataSource::Files(files) = &spec.source else { return RowSource::new(Format::Jsonl, Vec::new()) };
-    let format = match files.format {
-        FileFormat::Jsonl => Format::Jsonl,
-        FileFormat::Json => Format::Json,
-        FileFormat::Csv => Format::Csv,
-        FileFormat::Tsv => Format::Tsv,
-        FileFormat::Parquet => Format::Parquet,
-    };
+    let DataSource::Files(files) = &spec.source else { return RowSource::new(FileFormat::Jsonl, Vec::new()) };
     let options = FormatOptions {
         delimiter: files.delimiter,
         columns: files.columns.clone(),
@@ -249,7 +237,7 @@ fn source_of_files(spec: &DatasetSpec) -> RowSource {
     };
     let both = files.paths.iter().zip(&files.shown);
     let listed = both.map(|(path, shown)| DataFile::shown_as(path.clone(), shown.clone())).collect();
-    RowSource { options, labels: labels_of(spec), ..RowSource::new(format, listed) }
+    RowSource { options, labels: labels_of(spec), ..RowSource::new(files.format, listed) }
 }
 
 fn labels_of(spec: &DatasetSpec) -> Option<LabelsFile> {
@@ -284,7 +272,7 @@ fn fetch(
         split: hub.split.clone(),
         data_files: hub.data_files.clone(),
         endpoint,
-        token: hub.token.as_ref().map(|token| HubToken::new(token.reveal())),
+        token: hub.token.clone(),
         offline: hub.offline || options.is_offline,
         cache,
         timings: HubTimings::default(),
@@ -309,20 +297,15 @@ fn fetch(
     identity.hub_id = Some(fetched.name.clone());
     identity.commit = Some(fetched.commit.clone());
     // Media lie beside the file that names them; their place on this machine is nobody else's matter.
-    let local = fetched.files.first().map(|file| file.local.as_path());
-    let first = fetched.files.first().map(|file| file.path.as_str()).unwrap_or_default();
-    let shown_folder = match first.rsplit_once('/') {
+    let first = fetched.files.first();
+    let shown_folder = match first.and_then(|file| file.path.rsplit_once('/')) {
         Some((folder, _)) => format!("{}/{folder}", fetched.name),
         None => fetched.name.clone(),
     };
-    let folder = (folder_of(local).0, shown_folder);
-    let beside = match fetched.files.first() {
-        Some(first) => {
-            let above = first.path.split('/').count();
-            let root = first.local.ancestors().nth(above).map(Path::to_owned);
-            root.map(|root| Ok::<_, HubError>((Arc::new(LazyHubFiles::of(&wanted, &fetched)?), root)))
-                .transpose()?
-        }
+    let folder = (folder_of(first.map(|file| file.local.as_path())).0, shown_folder);
+    let root = first.and_then(|file| file.local.ancestors().nth(file.path.split('/').count()));
+    let beside = match root {
+        Some(root) => Some((Arc::new(LazyHubFiles::of(&wanted, &fetched)?), root.to_owned())),
         None => None,
     };
     Ok(LocatedFiles {
@@ -334,13 +317,13 @@ fn fetch(
     })
 }
 
-fn format_of(fetched: &hub::HubDataset, hub: &HubSpec) -> Result<Format, HubError> {
+fn format_of(fetched: &hub::HubDataset, hub: &HubSpec) -> Result<FileFormat, HubError> {
     match fetched.format {
-        HubFormat::Jsonl => Ok(Format::Jsonl),
-        HubFormat::Json => Ok(Format::Json),
-        HubFormat::Csv => Ok(Format::Csv),
-        HubFormat::Tsv => Ok(Format::Tsv),
-        HubFormat::Parquet => Ok(Format::Parquet),
+        HubFormat::Jsonl => Ok(FileFormat::Jsonl),
+        HubFormat::Json => Ok(FileFormat::Json),
+        HubFormat::Csv => Ok(FileFormat::Csv),
+        HubFormat::Tsv => Ok(FileFormat::Tsv),
+        HubFormat::Parquet => Ok(FileFormat::Parquet),
         HubFormat::Gguf => {
             let message = format!("dataset '{}' holds no rows but models", hub.hub_id);
             Err(HubError::Choice { key: "hub_id", message })

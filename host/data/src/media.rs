@@ -15,7 +15,6 @@ mod format;
 mod image_cache;
 mod image_probe;
 mod options;
-mod probe_cache;
 mod reference_table;
 mod resize;
 mod resolve;
@@ -25,11 +24,11 @@ mod stats;
 mod store;
 mod truncation;
 
+pub(crate) use data_url::embedded_url;
 pub use error::{MediaError, MediaErrorKind};
-pub use options::{ImageOptions, MediaFiles, MediaOptions};
+pub use options::{ImageOptions, MediaOptions};
 pub use resolve::MediaSource;
-pub use stats::MediaStats;
-pub use store::{MediaBytes, MediaStore};
+pub use store::MediaStore;
 
 #[cfg(test)]
 mod tests;

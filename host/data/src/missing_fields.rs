@@ -119,8 +119,8 @@ impl FieldWatch {
         FieldWatch { unmet, names: Vec::new(), rows: 0 }
     }
 
-    /// Looks at a row.
-    pub(crate) fn look_at(&mut self, row: &Value) {
+    /// Observes a row.
+    pub(crate) fn observe(&mut self, row: &Value) {
         if self.unmet.is_empty() {
             return;
         }
@@ -186,7 +186,7 @@ mod tests {
             exclude: vec![condition("year", &[json!(2019)]), condition("id", &[json!("1")])],
         };
         let mut watch = FieldWatch::new(&filter);
-        watch.look_at(&json!({"year": "2019", "id": 1, "level": 3, "list": null}));
+        watch.observe(&json!({"year": "2019", "id": 1, "level": 3, "list": null}));
         let said: Vec<String> = watch.missing().iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
@@ -196,7 +196,7 @@ mod tests {
                 "`exclude` seeks a text in the field `id`, and the one row that was read has a number in it: it leaves out nothing; give the value as the rows have it",
             ]
         );
-        watch.look_at(&json!({"year": 2019, "id": true, "list": "a"}));
+        watch.observe(&json!({"year": 2019, "id": true, "list": "a"}));
         let types: Vec<_> = watch.missing().into_iter().filter_map(|missing| missing.types).collect();
         assert_eq!(types, [OtherTypes { found: vec!["a number", "a boolean"], sought: vec!["a text"] }]);
     }
@@ -214,8 +214,8 @@ mod tests {
         };
         let mut watch = FieldWatch::new(&filter);
         assert_eq!(watch.missing(), [], "nothing was read");
-        watch.look_at(&json!({"level": 1, "metadata": {"subject": "law"}}));
-        watch.look_at(&json!({"flagged": false, "metadata": {}}));
+        watch.observe(&json!({"level": 1, "metadata": {"subject": "law"}}));
+        watch.observe(&json!({"flagged": false, "metadata": {}}));
         let said: Vec<String> = watch.missing().iter().map(ToString::to_string).collect();
         assert_eq!(
             said,

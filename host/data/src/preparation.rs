@@ -106,18 +106,16 @@ impl Preparation {
         batch.validate(|sample, number| self.complete(sample, number));
         batch.each(check_sampling);
         if let Some(hook) = &self.doc_to_text {
-            hooks::give_text(&mut batch, hook);
+            hooks::set_text(&mut batch, hook);
         }
-        let hooked = hooks::media(&mut batch, &self.doc_to_media);
-        self.media.bring(batch.samples(), is_stopped);
+        hooks::find_media(&mut batch, &self.doc_to_media);
+        self.media.prefetch(batch.samples(), is_stopped);
         if is_stopped() {
             return None;
         }
-        let mut hooked = hooked.into_iter();
-        batch.each(|sample| {
-            let sources = hooked.next().unwrap_or_default();
+        batch.each_with_media(|sample, media| {
             self.media
-                .settle(sample, sources)
+                .settle(sample, std::mem::take(media))
                 .map_err(|error| Rejection::of_sample(error.kind.name(), error.message, error.pointer))
         });
         if let Some(tokenizer) = &self.tokenizer {

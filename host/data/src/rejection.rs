@@ -44,15 +44,8 @@ impl Rejection {
 
     /// A row that could not be read; the message names its place.
     pub(crate) fn of_row(message: String, text: String) -> Rejection {
-        Rejection {
-            id: String::new(),
-            outcome: Outcome::InvalidSample,
-            stage: RejectionStage::Load,
-            kind: "invalid_row".to_owned(),
-            message,
-            pointer: None,
-            row: text.into(),
-        }
+        let stage = RejectionStage::Load;
+        Rejection { stage, row: text.into(), ..Rejection::of_sample("invalid_row", message, None) }
     }
 
     /// A row whose Sample cannot be used; its place and its text are added later.

@@ -2,13 +2,14 @@
 
 use crate::source::{ChangedFile, DataFile};
 use gage_core::Digest;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// How much of a broken row is kept, in characters.
 const SHOWN_CHARACTERS: usize = 2_000;
 
 /// Where a row stands in its file, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowPosition {
     /// The line that it begins in.
     Line(u64),
@@ -26,7 +27,7 @@ impl std::fmt::Display for RowPosition {
 }
 
 /// A row as it lies in the file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Its place in the run, counted from 0, after filter and shuffle.
     pub index: u64,
@@ -42,7 +43,7 @@ pub struct Row {
 
 impl Row {
     /// A short digest of its bytes (of its JSON text, where the file holds none), by which a changed
-    /// file is noticed. It is made anew each time.
+    /// file is noticed. It is made again each time.
     pub fn digest(&self) -> String {
         match &self.body {
             Ok(body) => digest_of(body.as_bytes()),
@@ -57,7 +58,7 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
 }
 
 /// A row that is no JSON object, or that cannot be made one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowProblem {
     /// What is wrong, and where.
     pub message: String,

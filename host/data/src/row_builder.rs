@@ -20,26 +20,18 @@ pub(crate) struct RowBuilder {
     pub watch: FieldWatch,
 }
 
-/// A text and what was found wrong with it, if anything.
-struct CheckedRow {
-    body: Result<String, (String, Vec<u8>)>,
-    is_kept: bool,
-}
+/// The text of a row, or what is wrong with it and its bytes.
+type CheckedRow = Result<String, (String, Vec<u8>)>;
 
 impl RowBuilder {
     /// The row of a record, `None` if the filter leaves it out. Its `index` is that of nobody yet.
     pub(crate) fn build(&mut self, numbered: NumberedRecord) -> Option<Row> {
         let NumberedRecord { number, file, record: Record { place, begin, content } } = numbered;
-        let checked = self.check(number, begin, content);
-        if !checked.is_kept {
-            return None;
-        }
-        let body = checked.body.map_err(|(message, bytes)| {
+        let body = self.check(number, begin, content)?.map_err(|(message, bytes)| {
             let name = self.files.get(file).map(String::as_str).unwrap_or_default();
             let place = match (place, begin) {
-                (RowPosition::Line(line), _) => format!("line {line}"),
-                (RowPosition::Row(row), None) => format!("row {row}"),
                 (RowPosition::Row(row), Some(begin)) => format!("element {row} ({begin})"),
+                _ => place.to_string(),
             };
             let hint = match bytes.first() {
                 Some(b'[') if place == "line 1" => "; an array of objects is read by loader: json",
@@ -50,8 +42,9 @@ impl RowBuilder {
         Some(Row { index: 0, number, file, place, body })
     }
 
-    fn check(&mut self, number: u64, begin: Option<Position>, content: Content) -> CheckedRow {
-        let broken = |message, bytes| CheckedRow { body: Err((message, bytes)), is_kept: true };
+    /// Checks a row; `None` if the filter leaves it out.
+    fn check(&mut self, number: u64, begin: Option<Position>, content: Content) -> Option<CheckedRow> {
+        let broken = |message, bytes| Some(Err((message, bytes)));
         let (text, is_sound) = match content {
             Content::Broken { message, bytes } => return broken(message, bytes),
             Content::Made(text) => (text, true),
@@ -70,7 +63,7 @@ impl RowBuilder {
             // Nobody needs the values, so they are not made.
             let problem = if is_sound { None } else { problem_of(&text, begin) };
             return match problem {
-                None => CheckedRow { body: Ok(with_all_digits(text)), is_kept: true },
+                None => Some(Ok(with_all_digits(text))),
                 Some(message) => broken(message, text.into_bytes()),
             };
         }
@@ -87,10 +80,11 @@ impl RowBuilder {
             return broken(message, text.into_bytes());
         }
         let value = Value::Object(object);
-        self.watch.look_at(&value);
-        let is_kept = self.filter.keeps(&value);
-        let body = if self.labels.is_some() && is_kept { value.to_string() } else { with_all_digits(text) };
-        CheckedRow { body: Ok(body), is_kept }
+        self.watch.observe(&value);
+        if !self.filter.keeps(&value) {
+            return None;
+        }
+        Some(Ok(if self.labels.is_some() { value.to_string() } else { with_all_digits(text) }))
     }
 }
 

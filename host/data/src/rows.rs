@@ -5,7 +5,8 @@ use crate::loader::{self, Chain, FileKind, NumberedRecord, Offsets, Spool};
 use crate::missing_fields::{FieldWatch, MissingField};
 use crate::row::{DataError, Row};
 use crate::row_builder::RowBuilder;
-use crate::source::{DataFile, Format, RowSource};
+use crate::source::{DataFile, RowSource};
+use gage_config::FileFormat;
 
 /// So many rows are left out before [`Rows::advance`] comes back without one.
 const MAX_FILTERED_ROWS: u64 = 4096;
@@ -114,7 +115,7 @@ impl Rows {
 
     fn shuffle(&mut self, source: &RowSource, seed: u64) -> Result<(), DataError> {
         let single = match source.files.as_slice() {
-            [file] if source.format == Format::Jsonl && source.filter.is_empty() => Some(file),
+            [file] if source.format == FileFormat::Jsonl && source.filter.is_empty() => Some(file),
             _ => None,
         };
         let kind = single.map(kind_of).transpose()?;
@@ -246,14 +247,14 @@ impl Iterator for Rows {
 /// How many rows the files hold, where that is cheap to know.
 fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
     match source.format {
-        Format::Parquet => {
+        FileFormat::Parquet => {
             let rows = source
                 .files
                 .iter()
                 .map(|file| loader::parquet_rows(file).map_err(|fault| loader::error(file, 0, fault)));
             rows.sum::<Result<u64, DataError>>().map(Some)
         }
-        Format::Jsonl => {
+        FileFormat::Jsonl => {
             let mut bytes = 0;
             for file in &source.files {
                 let metadata = std::fs::metadata(&file.path);
@@ -268,7 +269,7 @@ fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
             });
             rows.sum::<Result<u64, DataError>>().map(Some)
         }
-        Format::Json | Format::Csv | Format::Tsv => Ok(None),
+        FileFormat::Json | FileFormat::Csv | FileFormat::Tsv => Ok(None),
     }
 }
 

@@ -1,25 +1,11 @@
 //! The source of rows: files, their format, and the selection of rows.
 
 use crate::filter::Filter;
+use gage_config::FileFormat;
 use gage_core::{Digest, FileFingerprint};
 use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
-
-/// How rows lie in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// `jsonl`: one JSON object a line. May be compressed with gzip or zstd.
-    Jsonl,
-    /// `json`: an array of objects. May be compressed.
-    Json,
-    /// `csv`: fields between commas, the first line names them. May be compressed.
-    Csv,
-    /// `tsv`: like `csv`, with tabs. May be compressed.
-    Tsv,
-    /// `parquet`: Apache Parquet.
-    Parquet,
-}
 
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +137,7 @@ pub struct RowSource {
     /// The files, all of one format.
     pub files: Vec<DataFile>,
     /// How rows lie in them.
-    pub format: Format,
+    pub format: FileFormat,
     /// What the loader has to be told.
     pub options: FormatOptions,
     /// Labels in a file of their own.
@@ -169,7 +155,7 @@ pub struct RowSource {
 
 impl RowSource {
     /// All rows of some files, in their order.
-    pub fn new(format: Format, files: Vec<DataFile>) -> RowSource {
+    pub fn new(format: FileFormat, files: Vec<DataFile>) -> RowSource {
         RowSource {
             files,
             format,

@@ -1,7 +1,7 @@
 //! Rows become Samples on several threads, and come out in their order.
 //!
 //! ```text
-//! reader ─▶ batches ─▶ workers ─▶ prepared batches ─▶ caller: order, ids
+//! reader ─▶ batches ─▶ workers ─▶ prepared batches ─▶ caller: ids
 //! ```
 //!
 //! Both queues are bounded, so nobody runs far ahead of the caller.
@@ -13,7 +13,6 @@ use crate::row::{DataError, Row};
 use crate::rows::Rows;
 use gage_core::{Sample, spawn_named};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -58,8 +57,8 @@ pub struct StreamReport {
     pub failure: Option<DataError>,
 }
 
-/// A batch with its place among the batches.
-type NumberedBatch<T> = (u64, Vec<T>);
+/// A batch of rows, and where its prepared Samples go.
+type RowBatch<K> = (Vec<Row>, SyncSender<Vec<PreparedSample<K>>>);
 
 /// Reads and prepares all rows, and hands them to the caller in order, until it breaks off, or is stopped:
 /// `is_stopped` is asked even where a filter keeps nothing.
@@ -103,31 +102,25 @@ fn stream_in<K: SampleProjection>(
     keep: &(impl Fn(Arc<Sample>) -> K + Sync),
     mut take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> StreamReport {
-    let Workers { preparation, count: workers, is_stopped } = workers;
-    let (batch_sender, batches) = sync_channel::<NumberedBatch<Row>>(workers);
-    let (prepared_sender, prepared) = sync_channel::<Option<NumberedBatch<PreparedSample<K>>>>(workers);
+    let Workers { count, is_stopped, .. } = workers;
+    let (batch_sender, batches) = sync_channel::<RowBatch<K>>(count);
+    // The batches that are on their way, in order. If one takes long, those after it wait.
+    let (order, prepared) = sync_channel::<Receiver<Vec<PreparedSample<K>>>>(count * WINDOW);
     let batches = Mutex::new(Some(batches));
-    // Batches that are read and not handed over yet: where one takes long, those behind it wait.
-    let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
     std::thread::scope(|threads| {
         let reader =
-            spawn_named(threads, "load", move || read(sizes, rows, &batch_sender, &begin, is_stopped));
+            spawn_named(threads, "load", move || read(sizes, rows, &batch_sender, &order, is_stopped));
         let batches = &batches;
-        let working: Vec<_> = (0..workers)
-            .map(|_| {
-                let sender = prepared_sender.clone();
-                spawn_named(threads, "prepare", move || work(batches, preparation, keep, &sender, is_stopped))
-            })
+        let working: Vec<_> = (0..count)
+            .map(|_| spawn_named(threads, "prepare", move || work(batches, workers, keep)))
             .collect();
-        drop(prepared_sender);
-        let (rows, renamed) = hand_over(&prepared, &handed_over, &mut take);
-        // Whoever still works finds nobody who takes it, and ends; then so does the reader.
-        drop((prepared, handed_over));
+        let (rows, renamed) = hand_over(prepared, &mut take);
+        // A worker finds nobody who waits for its batch, and ends; so does the reader.
         let ended: Vec<_> = working.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         *batches.lock() = None;
         let read = joined(reader.join());
         let preparing: Duration = ended.into_iter().map(joined).sum();
-        let share = u32::try_from(workers).unwrap_or(u32::MAX);
+        let share = u32::try_from(count).unwrap_or(u32::MAX);
         let spent = read.spent + preparing / share;
         let ReadBatch { filtered, missing_fields, failure, .. } = read;
         StreamReport { rows, filtered, missing_fields, renamed, spent, failure }
@@ -146,20 +139,17 @@ struct ReadBatch {
     failure: Option<DataError>,
 }
 
-/// Reads rows in batches until there are no more, or nobody takes them.
-fn read(
+/// Reads rows in batches until there are no more, or nobody waits for them.
+fn read<K>(
     sizes: BatchSizes,
     mut rows: Rows,
-    sender: &SyncSender<NumberedBatch<Row>>,
-    begin: &SyncSender<()>,
+    sender: &SyncSender<RowBatch<K>>,
+    order: &SyncSender<Receiver<Vec<PreparedSample<K>>>>,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> ReadBatch {
     let mut failure = None;
     let mut spent = Duration::ZERO;
     for number in 0.. {
-        if begin.send(()).is_err() {
-            break;
-        }
         let began = Instant::now();
         let most = if number < FIRST_BATCHES { sizes.first } else { sizes.later };
         let (mut batch, mut bytes) = (Vec::with_capacity(most), 0);
@@ -180,45 +170,36 @@ fn read(
             }
         }
         spent += began.elapsed();
-        if batch.is_empty() || sender.send((number, batch)).is_err() || failure.is_some() {
+        let (reply, prepared) = sync_channel(1);
+        if batch.is_empty()
+            || order.send(prepared).is_err()
+            || sender.send((batch, reply)).is_err()
+            || failure.is_some()
+        {
             break;
         }
     }
     ReadBatch { filtered: rows.filtered(), missing_fields: rows.missing_fields(), spent, failure }
 }
 
-/// Says that a batch will never come where its thread ends by a panic: nobody waits for it then.
-struct ReportOnPanic<'s, K>(&'s SyncSender<Option<NumberedBatch<PreparedSample<K>>>>);
-
-impl<K> Drop for ReportOnPanic<'_, K> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let _ = self.0.send(None);
-        }
-    }
-}
-
-/// Prepares batches until there are no more, or nobody takes them. Returns how long that took.
+/// Prepares batches until there are no more, or nobody waits for them. Returns how long that took.
 fn work<K: SampleProjection>(
-    batches: &Mutex<Option<Receiver<NumberedBatch<Row>>>>,
-    preparation: &Preparation,
+    batches: &Mutex<Option<Receiver<RowBatch<K>>>>,
+    workers: Workers<'_>,
     keep: &impl Fn(Arc<Sample>) -> K,
-    sender: &SyncSender<Option<NumberedBatch<PreparedSample<K>>>>,
-    is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Duration {
-    let _guard = ReportOnPanic(sender);
     let mut spent = Duration::ZERO;
     loop {
         let next = {
             let batches = batches.lock();
             batches.as_ref().and_then(|batches| batches.recv().ok())
         };
-        let Some((number, rows)) = next else { return spent };
+        let Some((rows, reply)) = next else { return spent };
         let began = Instant::now();
-        let prepared = preparation.prepare(rows, keep, is_stopped);
+        let prepared = workers.preparation.prepare(rows, keep, workers.is_stopped);
         spent += began.elapsed();
-        let Some(prepared) = prepared else { return spent };
-        if sender.send(Some((number, prepared))).is_err() {
+        // Without a reply, after a stop or a panic, nobody waits for this batch or a later one.
+        if prepared.is_none_or(|prepared| reply.send(prepared).is_err()) {
             return spent;
         }
     }
@@ -226,30 +207,21 @@ fn work<K: SampleProjection>(
 
 /// Hands batches over in their order. Returns how many rows that were, and how many got another id.
 fn hand_over<K: SampleProjection>(
-    prepared: &Receiver<Option<NumberedBatch<PreparedSample<K>>>>,
-    handed_over: &Receiver<()>,
+    order: Receiver<Receiver<Vec<PreparedSample<K>>>>,
     take: &mut impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> (u64, u64) {
-    let (mut ids, mut early) = (IdDeduplicator::default(), BTreeMap::new());
-    let (mut next, mut rows, mut renamed) = (0, 0, 0);
-    while let Ok(Some((number, batch))) = prepared.recv() {
-        early.insert(number, batch);
-        while let Some(batch) = early.remove(&next) {
-            next += 1;
-            // The reader said so before it read the batch.
-            let _ = handed_over.try_recv();
-            for mut one in batch {
-                match &mut one.result {
-                    Ok(kept) => renamed += kept.id().map_or(0, |id| u64::from(ids.deduplicate(id))),
-                    Err(rejection) => {
-                        ids.deduplicate(&mut rejection.id);
-                    }
-                }
-                rows += 1;
-                if take(one).is_break() {
-                    return (rows, renamed);
-                }
+    let mut ids = IdDeduplicator::default();
+    let (mut rows, mut renamed) = (0, 0);
+    for mut one in order.into_iter().map_while(|prepared| prepared.recv().ok()).flatten() {
+        match &mut one.result {
+            Ok(kept) => renamed += kept.id().map_or(0, |id| u64::from(ids.deduplicate(id))),
+            Err(rejection) => {
+                ids.deduplicate(&mut rejection.id);
             }
+        }
+        rows += 1;
+        if take(one).is_break() {
+            break;
         }
     }
     (rows, renamed)

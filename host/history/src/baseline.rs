@@ -1,5 +1,5 @@
 //! Which run the others of its suite are compared with: a small text file beside the runs, for it is the one thing that
-//! cannot be made anew.
+//! cannot be made again.
 //!
 //! | version | change |
 //! | --- | --- |
@@ -21,7 +21,7 @@ pub const BASELINES_FILE: &str = "baselines.json";
 /// Version of its format. Readers refuse a newer one.
 pub const BASELINES_VERSION: u64 = 1;
 
-/// Held while the file is written anew; empty.
+/// Held while the file is written again; empty.
 const LOCK_FILE: &str = ".baselines.lock";
 
 /// Whether a baseline can still be compared with.
@@ -91,7 +91,7 @@ impl History {
     pub fn baselines(&self) -> Result<Vec<Baseline>, HistoryError> {
         let mut found = Vec::new();
         for chosen in read(&self.folder)?.baselines {
-            found.push(self.look_at(chosen)?);
+            found.push(self.find_chosen(chosen)?);
         }
         found.sort_by(|one, other| one.suite.cmp(&other.suite));
         Ok(found)
@@ -178,7 +178,7 @@ impl History {
             all.push(chosen.clone());
             all.sort_by(|one, other| one.suite.cmp(&other.suite));
         })?;
-        self.look_at(chosen)
+        self.find_chosen(chosen)
     }
 
     /// Takes the choice for a suite back; says whether there was one.
@@ -194,7 +194,7 @@ impl History {
     }
 
     /// Finds the run that was chosen: in its folder, or, where that is gone, in the one folder that holds the same run.
-    fn look_at(&self, chosen: ChosenBaseline) -> Result<Baseline, HistoryError> {
+    fn find_chosen(&self, chosen: ChosenBaseline) -> Result<Baseline, HistoryError> {
         let folder = chosen.folder.as_deref().unwrap_or(&chosen.run_id);
         let is_chosen =
             |run: &HistoryRun| run.run_id == chosen.run_id && run.suite.as_ref() == Some(&chosen.suite);

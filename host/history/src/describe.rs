@@ -1,58 +1,47 @@
 //! One run folder, as the index keeps it.
 
-use crate::HistoryFigure;
 use crate::suite::SuiteOfRun;
+use crate::{HistoryFigure, HistoryRun};
 use gage_config::load_recorded;
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Manifest, RecordError, RunFolder, RunReader};
 use serde_json::Value;
 use std::path::Path;
 
-/// What is kept of a run.
-#[derive(Clone, Debug)]
-pub(crate) struct RunDescription {
-    pub(crate) manifest: Manifest,
-    pub(crate) suite: SuiteOfRun,
-    /// The models under test, each once.
-    pub(crate) model: Option<String>,
-    /// Of `samples.jsonl`, where the run has written it.
-    pub(crate) samples_digest: Option<String>,
-    pub(crate) samples: Option<u64>,
-    pub(crate) not_reached: u64,
-    pub(crate) total_is_least: bool,
-    pub(crate) coverage: Option<f64>,
-    pub(crate) figures: Vec<HistoryFigure>,
-    pub(crate) bytes: u64,
-    /// What cannot be trusted, where somebody edited it.
-    pub(crate) edited: Option<String>,
-}
-
-impl RunDescription {
-    /// Reads the small files of a run folder.
-    ///
-    /// # Errors
-    /// When its manifest cannot be read.
-    pub(crate) fn read(folder: &Path) -> Result<RunDescription, RecordError> {
-        let run = RunReader::open(folder)?;
-        let edited = run.edited().map(|edited| edited.to_string());
-        let manifest = run.manifest().clone();
-        let summary = std::fs::read(folder.join(SUMMARY_FILE)).ok();
-        let summary: Value = summary.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        let figures = summary["metrics"].as_array().into_iter().flatten().filter_map(figure);
-        Ok(RunDescription {
-            suite: SuiteOfRun::read(folder, &manifest),
-            model: model_of(&manifest),
-            samples_digest: manifest.files.get(SAMPLES_FILE).map(|file| file.digest.to_string()),
-            samples: summary["samples"]["total"].as_u64(),
-            not_reached: summary["samples"]["not_reached"].as_u64().unwrap_or(0),
-            total_is_least: summary["samples"]["total_is_least"].as_bool().unwrap_or(false),
-            coverage: summary["samples"]["coverage"].as_f64(),
-            figures: figures.collect(),
-            bytes: RunFolder::bytes_below(folder),
-            edited,
-            manifest,
-        })
-    }
+/// Reads the small files of a run folder.
+///
+/// # Errors
+/// When its manifest cannot be read.
+pub(crate) fn describe(folder: &Path) -> Result<HistoryRun, RecordError> {
+    let run = RunReader::open(folder)?;
+    let manifest = run.manifest();
+    let SuiteOfRun { name: suite, lock_digest, definition_digest } = SuiteOfRun::read(folder, manifest);
+    let summary = std::fs::read(folder.join(SUMMARY_FILE)).ok();
+    let summary: Value = summary.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let samples = &summary["samples"];
+    Ok(HistoryRun {
+        run_id: manifest.run_id.clone(),
+        path: folder.to_owned(),
+        suite,
+        model: model_of(manifest),
+        status: manifest.status,
+        is_written: false,
+        created_at: manifest.created_at.clone(),
+        finished_at: manifest.finished_at.clone(),
+        host_version: manifest.host_version.clone(),
+        format_version: manifest.format_version.number(),
+        parent_run: manifest.parent_run.clone(),
+        samples: samples["total"].as_u64(),
+        total_is_least: samples["total_is_least"].as_bool().unwrap_or(false),
+        not_reached: samples["not_reached"].as_u64().unwrap_or(0),
+        coverage: samples["coverage"].as_f64(),
+        lock_digest,
+        definition_digest,
+        samples_digest: manifest.files.get(SAMPLES_FILE).map(|file| file.digest.to_string()),
+        bytes: RunFolder::bytes_below(folder),
+        edited: run.edited().map(|edited| edited.to_string()),
+        figures: summary["metrics"].as_array().into_iter().flatten().filter_map(figure).collect(),
+    })
 }
 
 fn figure(figure: &Value) -> Option<HistoryFigure> {

@@ -1,14 +1,14 @@
 //! How much the scores of a suite change when nothing else does: runs of the same suite, model and data, one after the
 //! other, sample by sample.
 
-use crate::refresh::{count, stored};
+use crate::refresh::unserializable;
 use crate::{History, HistoryError, HistoryRun};
 use gage_core::{MetricResult, Outcome};
 use gage_record::{RecordError, RunReader, SampleLine};
-use rusqlite::params;
+use rusqlite::OptionalExtension as _;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
 
 /// How often a score of 0 or 1 was another one in the next run of the same suite and model.
@@ -31,7 +31,7 @@ pub struct FlipRate {
 }
 
 /// Counts of one pair, by task and metric; none where a score was neither 0 nor 1.
-type FlipCounts = HashMap<(String, String), Option<(u64, u64)>>;
+type FlipCounts = BTreeMap<(String, String), Option<(u64, u64)>>;
 
 impl History {
     /// The flip rates of a suite, by model, task and metric. Only metrics whose scores say yes or no have one. Reads the
@@ -88,34 +88,25 @@ impl History {
         let (Some(before), Some(now)) = (&base.samples_digest, &new.samples_digest) else {
             return Ok(Vec::new());
         };
-        let is_known: bool = self.index.read(|connection| {
-            let sql = "SELECT count(*) FROM pairs WHERE base = ?1 AND new = ?2";
-            connection.query_row(sql, [before, now], |row| row.get::<_, i64>(0)).map(|found| found > 0)
+        let known: Option<String> = self.index.read(|connection| {
+            let sql = "SELECT counts FROM flips WHERE base = ?1 AND new = ?2";
+            connection.query_row(sql, [before, now], |row| row.get(0)).optional()
         })?;
-        if !is_known {
-            let counts = compare(base, new)?;
-            self.index.write(|changes| {
-                changes.execute("INSERT OR IGNORE INTO pairs (base, new) VALUES (?1, ?2)", [before, now])?;
-                for ((task_id, metric_id), found) in &counts {
-                    let Some((compared, flips)) = found else { continue };
-                    changes.execute(
-                        "INSERT OR REPLACE INTO flips (base, new, task_id, metric_id, compared, flips)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                        params![before, now, task_id, metric_id, stored(*compared), stored(*flips)],
-                    )?;
-                }
-                Ok(())
-            })?;
+        if let Some(counts) = known.and_then(|counts| serde_json::from_str(&counts).ok()) {
+            return Ok(counts);
         }
-        self.index.read(|connection| {
-            let sql = "SELECT task_id, metric_id, compared, flips FROM flips WHERE base = ?1 AND new = ?2
-                       ORDER BY task_id, metric_id";
-            let mut statement = connection.prepare(sql)?;
-            let rows = statement.query_map([before, now], |row| {
-                Ok((row.get(0)?, row.get(1)?, count(row.get(2)?), count(row.get(3)?)))
-            })?;
-            rows.collect()
-        })
+        let counts: Vec<(String, String, u64, u64)> = compare(base, new)?
+            .into_iter()
+            .filter_map(|((task_id, metric_id), found)| {
+                found.map(|(compared, flips)| (task_id, metric_id, compared, flips))
+            })
+            .collect();
+        self.index.write(|changes| {
+            let text = serde_json::to_string(&counts).map_err(unserializable)?;
+            let sql = "INSERT OR REPLACE INTO flips (base, new, counts) VALUES (?1, ?2, ?3)";
+            changes.execute(sql, [before, now, &text])
+        })?;
+        Ok(counts)
     }
 }
 
@@ -156,11 +147,9 @@ fn compare(base: &HistoryRun, new: &HistoryRun) -> Result<FlipCounts, RecordErro
     Ok(counts)
 }
 
-type Lines<I> = Peekable<I>;
-
 /// The place of the next line; an error is taken out.
 fn next_place<I: Iterator<Item = Result<SampleLine, RecordError>>>(
-    lines: &mut Lines<I>,
+    lines: &mut Peekable<I>,
     place: impl Fn(&SampleLine) -> (usize, u64),
 ) -> Result<Option<(usize, u64)>, RecordError> {
     match lines.peek() {

@@ -3,13 +3,13 @@
 use crate::HistoryError;
 use crate::error::{hint, list};
 use crate::index::{INDEX_FILE, Index};
-use crate::refresh::{RefreshReport, count, refresh};
-use crate::run::{HistoryFigure, HistoryRun};
+use crate::refresh::{RefreshReport, refresh};
+use crate::run::HistoryRun;
 use crate::scan::has_runs;
 use gage_record::{MissingManifest, RecordError, RunFolder, RunStatus};
+use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// What the runs in a folder were. Reads are of the index as [`History::refresh`] left it.
@@ -32,7 +32,7 @@ impl History {
     /// [`History::refresh`].
     ///
     /// # Errors
-    /// When the folder cannot be read. A damaged index is made anew, see [`History::notes`]; one that cannot be written
+    /// When the folder cannot be read. A damaged index is made again, see [`History::notes`]; one that cannot be written
     /// lives in memory.
     pub fn open(folder: &Path) -> Result<History, HistoryError> {
         let failed = |source| HistoryError::Folder { path: folder.to_owned(), source };
@@ -166,73 +166,14 @@ impl History {
         condition: &str,
         values: &[&str],
     ) -> rusqlite::Result<Vec<HistoryRun>> {
-        let mut figures: HashMap<String, Vec<HistoryFigure>> = HashMap::new();
-        let sql = format!(
-            "SELECT task_id, metric_id, value, n, total, coverage, stderr, low, high, higher_is_better, folder,
-                total_is_least
-             FROM figures WHERE folder IN (SELECT folder FROM runs {condition}) ORDER BY folder, position"
-        );
-        let mut statement = connection.prepare(&sql)?;
-        let read =
-            statement.query_map(params_from_iter(values), |row| Ok((row.get(10)?, figure_in(row)?)))?;
-        for row in read {
-            let (folder, figure): (String, HistoryFigure) = row?;
-            figures.entry(folder).or_default().push(figure);
-        }
-        let sql = format!(
-            "SELECT run_id, suite, model, status, created_at, finished_at, host_version, format_version, parent_run,
-                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder, not_reached, total_is_least, edited
-             FROM runs {condition} ORDER BY created_at, folder"
-        );
+        let sql = format!("SELECT folder, document FROM runs {condition} ORDER BY created_at, folder");
         let run_in = |row: &Row<'_>| {
-            let folder: String = row.get(15)?;
-            Ok(HistoryRun {
-                run_id: row.get(0)?,
-                suite: row.get(1)?,
-                model: row.get(2)?,
-                status: status_in(&row.get::<_, String>(3)?),
-                is_written: false,
-                created_at: row.get(4)?,
-                finished_at: row.get(5)?,
-                host_version: row.get(6)?,
-                format_version: row.get(7)?,
-                parent_run: row.get(8)?,
-                samples: row.get::<_, Option<i64>>(9)?.map(count),
-                not_reached: count(row.get(16)?),
-                total_is_least: row.get(17)?,
-                coverage: row.get(10)?,
-                lock_digest: row.get(11)?,
-                definition_digest: row.get(12)?,
-                samples_digest: row.get(13)?,
-                bytes: count(row.get(14)?),
-                edited: row.get(18)?,
-                figures: figures.remove(&folder).unwrap_or_default(),
-                path: self.folder.join(&folder),
-            })
+            let run = serde_json::from_str(&row.get::<_, String>(1)?)
+                .map_err(|error| rusqlite::Error::FromSqlConversionFailure(1, Type::Text, Box::new(error)))?;
+            Ok(HistoryRun { path: self.folder.join(row.get::<_, String>(0)?), ..run })
         };
         connection.prepare(&sql)?.query_map(params_from_iter(values), run_in)?.collect()
     }
-}
-
-fn figure_in(row: &Row<'_>) -> rusqlite::Result<HistoryFigure> {
-    Ok(HistoryFigure {
-        task_id: row.get(0)?,
-        metric_id: row.get(1)?,
-        value: row.get(2)?,
-        n: count(row.get(3)?),
-        total: count(row.get(4)?),
-        coverage: row.get(5)?,
-        stderr: row.get(6)?,
-        low: row.get(7)?,
-        high: row.get(8)?,
-        higher_is_better: row.get(9)?,
-        total_is_least: row.get(11)?,
-    })
-}
-
-fn status_in(name: &str) -> RunStatus {
-    let known = [RunStatus::Interrupted, RunStatus::Complete, RunStatus::Incomplete];
-    known.into_iter().find(|status| status.name() == name).unwrap_or(RunStatus::Running)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const INDEX_FILE: &str = ".gage-index.sqlite";
 
 /// The version of the tables.
-pub const INDEX_VERSION: i32 = 1;
+pub const INDEX_VERSION: i32 = 2;
 
 /// Tells an index from another SQLite file: the letters `gage`.
 const APPLICATION_ID: i32 = 0x6761_6765;
@@ -17,6 +17,7 @@ const APPLICATION_ID: i32 = 0x6761_6765;
 /// How long a process waits for another one that writes, at most. Writing takes milliseconds.
 const BUSY: Duration = Duration::from_secs(30);
 
+/// A run is one JSON document, as [`HistoryRun`](crate::HistoryRun) is serialized, beside the columns that queries need.
 const TABLES: &str = "
     DROP TABLE IF EXISTS runs;
     DROP TABLE IF EXISTS unreadable;
@@ -24,23 +25,13 @@ const TABLES: &str = "
     DROP TABLE IF EXISTS pairs;
     DROP TABLE IF EXISTS flips;
     CREATE TABLE runs (
-        folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, run_id TEXT NOT NULL, suite TEXT, model TEXT,
-        status TEXT NOT NULL, created_at TEXT NOT NULL, finished_at TEXT, host_version TEXT NOT NULL,
-        format_version INTEGER NOT NULL, parent_run TEXT, samples INTEGER, not_reached INTEGER NOT NULL, total_is_least INTEGER NOT NULL,
-        coverage REAL, lock_digest TEXT,
-        definition_digest TEXT, samples_digest TEXT, bytes INTEGER NOT NULL, edited TEXT
+        folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, run_id TEXT NOT NULL, suite TEXT, created_at TEXT NOT NULL,
+        samples_digest TEXT, document TEXT NOT NULL
     ) STRICT;
     CREATE INDEX runs_of_suite ON runs (suite, created_at);
     CREATE TABLE unreadable (folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
-    CREATE TABLE figures (
-        folder TEXT NOT NULL, position INTEGER NOT NULL, task_id TEXT NOT NULL, metric_id TEXT NOT NULL, value REAL,
-        n INTEGER NOT NULL, total INTEGER NOT NULL, total_is_least INTEGER NOT NULL, coverage REAL NOT NULL, stderr REAL, low REAL, high REAL,
-        higher_is_better INTEGER NOT NULL, PRIMARY KEY (folder, position)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE pairs (base TEXT NOT NULL, new TEXT NOT NULL, PRIMARY KEY (base, new)) STRICT, WITHOUT ROWID;
     CREATE TABLE flips (
-        base TEXT NOT NULL, new TEXT NOT NULL, task_id TEXT NOT NULL, metric_id TEXT NOT NULL,
-        compared INTEGER NOT NULL, flips INTEGER NOT NULL, PRIMARY KEY (base, new, task_id, metric_id)
+        base TEXT NOT NULL, new TEXT NOT NULL, counts TEXT NOT NULL, PRIMARY KEY (base, new)
     ) STRICT, WITHOUT ROWID;
 ";
 
@@ -134,7 +125,7 @@ fn open_file(path: &Path) -> rusqlite::Result<Connection> {
 /// Makes the tables where they are not there, or are of another version.
 fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY)?;
-    // What a crash of the machine takes with it is made anew.
+    // What a crash of the machine takes with it is made again.
     connection.pragma_update(None, "synchronous", "OFF")?;
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let is_current = || {

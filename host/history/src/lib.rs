@@ -2,7 +2,7 @@
 //! baseline of a suite, and how much its scores change when nothing else does.
 //!
 //! - **The run folders are the truth.** The index is a SQLite file beside them that [`History::refresh`] brings up to
-//!   date, that any program may delete, and that is built anew where it is damaged or of another version. Where the
+//!   date, that any program may delete, and that is built again where it is damaged or of another version. Where the
 //!   folder cannot be written the index lives in memory.
 //! - **Two processes may look at one folder at once**, and both see what is there.
 //! - **The one thing that a person chose is no part of the index**: baselines are a text file of their own.

@@ -1,9 +1,9 @@
-//! Brings the index up to date with the folders: only what is new or another is read.
+//! Brings the index up to date with the folders: reads only those that are new or have changed.
 
-use crate::describe::RunDescription;
+use crate::describe::describe;
 use crate::index::Index;
 use crate::scan::{RunPosition, scan};
-use crate::{HistoryError, HistoryFigure};
+use crate::{HistoryError, HistoryRun};
 use rusqlite::{Transaction, params};
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub struct RefreshReport {
 }
 
 /// A folder as it was read, or why it cannot be.
-type ReadRun = (RunPosition, Result<RunDescription, String>);
+type ReadRun = (RunPosition, Result<HistoryRun, String>);
 
 /// Reads what changed. Two processes that do so at once write the same; what one of them read too early has
 /// another fingerprint, and is read by the next.
@@ -35,7 +35,7 @@ pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<RefreshReport, His
         places.into_iter().filter(|place| known.remove(&place.name).as_ref() != Some(&place.fingerprint));
     let read: Vec<ReadRun> = changed
         .map(|place| {
-            let described = RunDescription::read(&place.path).map_err(|error| error.to_string());
+            let described = describe(&place.path).map_err(|error| error.to_string());
             (place, described)
         })
         .collect();
@@ -46,108 +46,44 @@ pub(crate) fn refresh(index: &Index, folder: &Path) -> Result<RefreshReport, His
     index.write(|changes| {
         let replaced = read.iter().map(|(place, _)| place.name.as_str());
         for name in known.keys().map(String::as_str).chain(replaced) {
-            forget(changes, name)?;
-        }
-        for (place, described) in &read {
-            match described {
-                Ok(described) => keep(changes, place, described)?,
-                Err(reason) => {
-                    let sql = "INSERT INTO unreadable (folder, fingerprint, reason) VALUES (?1, ?2, ?3)";
-                    changes.execute(sql, params![place.name, place.fingerprint, reason])?;
-                }
+            for table in ["runs", "unreadable"] {
+                changes.execute(&format!("DELETE FROM {table} WHERE folder = ?1"), [name])?;
             }
         }
-        for table in ["pairs", "flips"] {
-            let gone = "(SELECT samples_digest FROM runs WHERE samples_digest IS NOT NULL)";
-            changes
-                .execute(&format!("DELETE FROM {table} WHERE base NOT IN {gone} OR new NOT IN {gone}"), [])?;
+        for (place, described) in &read {
+            insert(changes, place, described)?;
         }
+        let digests = "(SELECT samples_digest FROM runs WHERE samples_digest IS NOT NULL)";
+        changes
+            .execute(&format!("DELETE FROM flips WHERE base NOT IN {digests} OR new NOT IN {digests}"), [])?;
         Ok(refreshed)
     })
 }
 
-fn forget(changes: &Transaction<'_>, folder: &str) -> rusqlite::Result<()> {
-    for table in ["runs", "unreadable", "figures"] {
-        changes.execute(&format!("DELETE FROM {table} WHERE folder = ?1"), [folder])?;
+fn insert(
+    changes: &Transaction<'_>,
+    place: &RunPosition,
+    described: &Result<HistoryRun, String>,
+) -> rusqlite::Result<usize> {
+    let RunPosition { name, fingerprint, .. } = place;
+    match described {
+        Ok(run) => {
+            let document = serde_json::to_string(run).map_err(unserializable)?;
+            let HistoryRun { run_id, suite, created_at, samples_digest, .. } = run;
+            changes.execute(
+                "INSERT INTO runs (folder, fingerprint, run_id, suite, created_at, samples_digest, document)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![name, fingerprint, run_id, suite, created_at, samples_digest, document],
+            )
+        }
+        Err(reason) => changes.execute(
+            "INSERT INTO unreadable (folder, fingerprint, reason) VALUES (?1, ?2, ?3)",
+            params![name, fingerprint, reason],
+        ),
     }
-    Ok(())
 }
 
-fn keep(changes: &Transaction<'_>, place: &RunPosition, described: &RunDescription) -> rusqlite::Result<()> {
-    let RunDescription { manifest, suite, .. } = described;
-    changes.execute(
-        "INSERT INTO runs (folder, fingerprint, run_id, suite, model, status, created_at, finished_at, host_version,
-            format_version, parent_run, samples, coverage, lock_digest, definition_digest, samples_digest, bytes,
-            not_reached, total_is_least, edited)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
-        params![
-            place.name,
-            place.fingerprint,
-            manifest.run_id,
-            suite.name,
-            described.model,
-            manifest.status.name(),
-            manifest.created_at,
-            manifest.finished_at,
-            manifest.host_version,
-            manifest.format_version.number(),
-            manifest.parent_run,
-            described.samples.map(stored),
-            described.coverage,
-            suite.lock_digest,
-            suite.definition_digest,
-            described.samples_digest,
-            stored(described.bytes),
-            stored(described.not_reached),
-            described.total_is_least,
-            described.edited,
-        ],
-    )?;
-    let mut statement = changes.prepare(
-        "INSERT INTO figures (folder, position, task_id, metric_id, value, n, total, coverage, stderr, low, high,
-            higher_is_better, total_is_least)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )?;
-    for (position, figure) in (0_i64..).zip(&described.figures) {
-        let HistoryFigure {
-            task_id,
-            metric_id,
-            value,
-            n,
-            total,
-            total_is_least,
-            coverage,
-            stderr,
-            low,
-            high,
-            higher_is_better,
-        } = figure;
-        let (n, total) = (stored(*n), stored(*total));
-        statement.execute(params![
-            place.name,
-            position,
-            task_id,
-            metric_id,
-            value,
-            n,
-            total,
-            coverage,
-            stderr,
-            low,
-            high,
-            higher_is_better,
-            total_is_least
-        ])?;
-    }
-    Ok(())
-}
-
-/// A count as SQLite keeps it; counts of samples and bytes stay far below 2^63.
-pub(crate) fn stored(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// A count that was kept.
-pub(crate) fn count(stored: i64) -> u64 {
-    u64::try_from(stored).unwrap_or(0)
+/// A document that cannot become JSON.
+pub(crate) fn unserializable(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

@@ -1,11 +1,11 @@
 //! A run in the history of a folder, and its figures.
 
 use gage_record::RunStatus;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryRun {
     /// Its id.
     pub run_id: String,
@@ -52,7 +52,7 @@ pub struct HistoryRun {
 }
 
 /// A figure of a run, as `summary.json` has it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryFigure {
     /// The task.
     pub task_id: String,
@@ -93,7 +93,7 @@ impl HistoryRun {
     }
 
     /// What it is called beside other runs: its id, or where its folder has another name, as a copy has, that name with
-    /// the id behind it.
+    /// the id after it.
     pub fn label(&self) -> String {
         label_of(self.folder_name(), &self.run_id)
     }

@@ -1,11 +1,11 @@
 //! Which run folders there are, and whether one is another than it was.
 
+use gage_core::FileFingerprint;
 use gage_record::MissingManifest;
 use gage_record::format::{LOCK_FILE, MANIFEST_FILE, SUMMARY_FILE};
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) struct RunPosition {
     pub(crate) name: String,
     /// Where it is.
     pub(crate) path: PathBuf,
-    /// Another text whenever the folder or one of the files that are read from it was written anew.
+    /// Another text whenever the folder or one of the files that are read from it was written again.
     pub(crate) fingerprint: String,
 }
 
@@ -55,22 +55,7 @@ fn fingerprint(folder: &Path) -> String {
     let files = [MANIFEST_FILE, SUMMARY_FILE, LOCK_FILE].map(|name| folder.join(name));
     let parts = files.iter().map(PathBuf::as_path).chain([folder]);
     parts
-        .map(|path| fs::metadata(path).map_or_else(|_| "-".to_owned(), |data| mark(&data)))
+        .map(|path| format!("{:?}", fs::metadata(path).ok().map(|data| FileFingerprint::of(&data))))
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-fn mark(data: &Metadata) -> String {
-    let written = data.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    format!("{}.{}.{}", written.unwrap_or_default().as_nanos(), data.len(), inode(data))
-}
-
-#[cfg(unix)]
-fn inode(data: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(data)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &Metadata) -> u64 {
-    0
 }

@@ -1,6 +1,5 @@
 //! The suites of the runs in a folder, each with its baseline.
 
-use crate::refresh::count;
 use crate::{Baseline, History, HistoryError};
 use rusqlite::Row;
 use serde::Serialize;
@@ -32,7 +31,7 @@ impl History {
                  GROUP BY suite ORDER BY suite",
             )?;
             let suite = |row: &Row<'_>| {
-                let (name, runs) = (row.get(0)?, count(row.get(1)?));
+                let (name, runs) = (row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs());
                 Ok(Suite { name, runs, first: row.get(2)?, last: row.get(3)?, baseline: None })
             };
             statement.query_map([], suite)?.collect::<rusqlite::Result<Vec<Suite>>>()

@@ -26,7 +26,7 @@ impl TestRun {
         TestRun { run_id, suite: "words", model: "one", data: "a", scores, minute, status }
     }
 
-    /// Writes its folder, or writes it anew.
+    /// Writes its folder, or writes it again.
     pub(crate) fn write(&self, root: &Path) {
         let _ = std::fs::remove_dir_all(root.join(self.run_id));
         let folder = RunFolder::create(root, self.run_id).unwrap();

@@ -5,9 +5,10 @@ use crate::progress::{NoProgress, RunEvent, RunProgress};
 use crate::suite_defaults::{NoDefaults, SuiteDefaults};
 use gage_backend::{ModelProgram, OpenOptions};
 use gage_data::LocateOptions;
-use gage_data::hub::{HubProgress, HubToken, ModelHub};
+use gage_data::hub::{HubProgress, ModelHub};
 use gage_engine::CancelToken;
 use gage_plugin::{BundledComponent, CompileProgress, ComponentCompiler, HostOptions, PluginHost, Registry};
+use gage_secrets::SecretString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,8 +60,8 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// The token of the hub, as `HF_TOKEN` says.
-pub fn hub_token() -> Option<HubToken> {
-    variable("HF_TOKEN").map(|token| HubToken::new(&token))
+pub fn hub_token() -> Option<SecretString> {
+    variable("HF_TOKEN").map(|token| SecretString::new("HF_TOKEN", &token))
 }
 
 /// The program's folder in the user's cache: `$XDG_CACHE_HOME/gage-host`, or else `~/.cache/gage-host`.

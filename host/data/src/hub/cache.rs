@@ -16,7 +16,9 @@ use super::listing::{HubEntry, Listing};
 use super::paths::{RepositoryName, check_path, is_commit, revision_file};
 use super::retry::RetryPolicy;
 use super::source::{HubFile, HubKind};
+use crate::private_folder;
 use gage_core::Digest;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -101,28 +103,9 @@ impl DatasetFolder {
 }
 
 impl CommitFolder {
-    /// A folder by its path; makes nothing.
-    pub(super) fn at(path: PathBuf) -> CommitFolder {
-        CommitFolder(path)
-    }
-
     /// Makes the folder, and waits until no one else downloads into it.
     pub(super) async fn lock(&self, retry: RetryPolicy<'_>) -> Result<File, HubError> {
-        make_folder(&self.0)?;
-        let path = self.0.join("lock");
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(HubError::cache("open", &path))?;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => retry.sleep(Duration::from_millis(100)).await?,
-                Err(TryLockError::Error(error)) => return Err(HubError::cache("lock", &path)(error)),
-            }
-        }
+        lock(&self.0, retry).await
     }
 
     /// What is recorded of the commit; nothing where no download has begun, or another version of
@@ -142,9 +125,7 @@ impl CommitFolder {
 
     pub(super) fn write_record(&self, record: &Record) -> Result<(), HubError> {
         let path = self.0.join("dataset.json");
-        let bytes = serde_json::to_vec(record)
-            .map_err(|error| HubError::cache("write", &path)(io::Error::from(error)))?;
-        write_whole(&path, &bytes)
+        write_json(&path, record)
     }
 
     /// Where a file will be. Its path has to stay within the folder.
@@ -192,10 +173,8 @@ impl CommitFolder {
         let digest = match stamp.filter(is_known) {
             Some(stamp) => stamp.digest,
             None => {
-                let mut hashes = ContentHashes::new(entry.bytes);
                 let mut file = File::open(&path).map_err(failed())?;
-                hash_all(&mut file, &mut hashes, &path, retry)?;
-                let (digest, found) = hashes.take(&entry.oid).map_err(io::Error::other).map_err(failed())?;
+                let (digest, found) = hash_file(&mut file, entry, &path, retry)?;
                 if found != entry.oid {
                     return Ok(CachedFile::Wrong(format!("expected {}, found {found}", entry.oid)));
                 }
@@ -220,52 +199,59 @@ impl Record {
     }
 }
 
-/// Reads a file to its end into the digests, and returns how long it is.
-pub(super) fn hash_all(
+/// Makes a folder, and waits until no one else downloads into it.
+pub(super) async fn lock(folder: &Path, retry: RetryPolicy<'_>) -> Result<File, HubError> {
+    make_folder(folder)?;
+    let path = folder.join("lock");
+    let opened = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = opened.map_err(HubError::cache("open", &path))?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => retry.sleep(Duration::from_millis(100)).await?,
+            Err(TryLockError::Error(error)) => return Err(HubError::cache("lock", &path)(error)),
+        }
+    }
+}
+
+/// Reads a file to its end. Returns its SHA-256, and the id of the same kind as that of the entry that it should be.
+pub(super) fn hash_file(
     file: &mut File,
-    hashes: &mut ContentHashes,
+    entry: &HubEntry,
     path: &Path,
     retry: RetryPolicy<'_>,
-) -> Result<u64, HubError> {
+) -> Result<(Digest, ObjectId), HubError> {
+    let mut hashes = ContentHashes::new(entry.bytes);
     let mut buffer = vec![0_u8; 1 << 18];
-    let mut length = 0;
     loop {
         retry.check()?;
         let count = file.read(&mut buffer).map_err(HubError::cache("read", path))?;
         if count == 0 {
-            return Ok(length);
+            let hashes = hashes.finish(&entry.oid).map_err(io::Error::other);
+            return hashes.map_err(HubError::cache("take the digest of", path));
         }
         hashes.update(buffer.get(..count).unwrap_or_default());
-        length += count as u64;
     }
+}
+
+/// A JSON document of a cache; `None` if it is not there or is damaged.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), HubError> {
+    let bytes =
+        serde_json::to_vec(value).map_err(|error| HubError::cache("write", path)(io::Error::from(error)))?;
+    write_whole(path, &bytes)
 }
 
 /// Makes a folder and those above it, closed to other users.
 pub(super) fn make_folder(path: &Path) -> Result<(), HubError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(HubError::cache("make", path))?;
-    close(path).map_err(HubError::cache("close to other users", path))
-}
-
-#[cfg(unix)]
-fn close(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    match fs::metadata(path)?.permissions().mode() & 0o077 {
-        0 => Ok(()),
-        _ => fs::set_permissions(path, fs::Permissions::from_mode(0o700)),
-    }
-}
-
-#[cfg(not(unix))]
-fn close(_path: &Path) -> io::Result<()> {
-    Ok(())
+    private_folder::make(path).map_err(HubError::cache("make", path))
 }
 
 /// Writes a file that is whole or absent.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), HubError> {
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), HubError> {
     let folder = path.parent().unwrap_or(path);
     let write = || {
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;

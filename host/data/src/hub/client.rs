@@ -5,8 +5,9 @@ mod answer;
 
 use super::error::{HubError, shown};
 use super::retry::{Attempts, RetryPolicy, RetryableError};
-use super::source::{HubKind, HubTimings, HubToken};
+use super::source::{HubKind, HubTimings};
 use answer::final_error;
+use gage_secrets::SecretString;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use std::time::Duration;
@@ -16,7 +17,7 @@ const MAX_REDIRECTS: usize = 10;
 
 /// What is asked for, as messages name it.
 #[derive(Clone, Copy)]
-pub(super) struct HubResponse<'a> {
+pub(super) struct RequestTarget<'a> {
     /// What it is in.
     pub(super) kind: HubKind,
     pub(super) name: &'a str,
@@ -62,20 +63,11 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Sets up the client; sends nothing.
+    /// A client over connections that there are; sends nothing.
     pub(super) fn new(
-        endpoint: &'a Url,
-        token: Option<&HubToken>,
-        retry: RetryPolicy<'a>,
-    ) -> Result<Client<'a>, HubError> {
-        Client::over(connect(retry.timings)?, endpoint, token, retry)
-    }
-
-    /// The same over connections that there are.
-    pub(super) fn over(
         http: reqwest::Client,
         endpoint: &'a Url,
-        token: Option<&HubToken>,
+        token: Option<&SecretString>,
         retry: RetryPolicy<'a>,
     ) -> Result<Client<'a>, HubError> {
         if !matches!(endpoint.scheme(), "http" | "https") || !endpoint.has_host() {
@@ -85,15 +77,14 @@ impl<'a> Client<'a> {
             )));
         }
         let authorization = token
-            .filter(|token| !token.reveal().is_empty())
+            .map(|token| token.reveal().trim())
+            .filter(|token| !token.is_empty())
             .map(|token| {
-                let mut value =
-                    HeaderValue::from_str(&format!("Bearer {}", token.reveal())).map_err(|_| {
-                        HubError::Invalid(
-                            "the token of the hub holds characters that no token has; check HF_TOKEN"
-                                .to_owned(),
-                        )
-                    })?;
+                let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
+                    HubError::Invalid(
+                        "the token of the hub holds characters that no token has; check HF_TOKEN".to_owned(),
+                    )
+                })?;
                 value.set_sensitive(true);
                 Ok::<_, HubError>(value)
             })
@@ -114,7 +105,7 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         headers: &HeaderMap,
-        asked: HubResponse<'_>,
+        asked: RequestTarget<'_>,
     ) -> Result<Response, RequestError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
@@ -124,11 +115,7 @@ impl<'a> Client<'a> {
                 StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
                     return Ok(response);
                 }
-                StatusCode::MOVED_PERMANENTLY
-                | StatusCode::FOUND
-                | StatusCode::SEE_OTHER
-                | StatusCode::TEMPORARY_REDIRECT
-                | StatusCode::PERMANENT_REDIRECT => url = redirected(&url, response.headers())?,
+                status if status.is_redirection() => url = redirected(&url, response.headers())?,
                 _ => return Err(self.problem(&url, &response, asked)),
             }
         }
@@ -159,7 +146,7 @@ impl<'a> Client<'a> {
         url.origin() == self.endpoint.origin()
     }
 
-    fn problem(&self, url: &Url, response: &Response, asked: HubResponse<'_>) -> RequestError {
+    fn problem(&self, url: &Url, response: &Response, asked: RequestTarget<'_>) -> RequestError {
         let status = response.status();
         let is_expired = !self.is_own(url) && status == StatusCode::FORBIDDEN;
         let may_pass = status.is_server_error()
@@ -208,7 +195,7 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         most: usize,
-        asked: HubResponse<'_>,
+        asked: RequestTarget<'_>,
     ) -> Result<(HeaderMap, Vec<u8>), HubError> {
         let mut attempts = Attempts::new(self.retry);
         loop {
@@ -224,7 +211,7 @@ impl<'a> Client<'a> {
         &self,
         url: &Url,
         most: usize,
-        asked: HubResponse<'_>,
+        asked: RequestTarget<'_>,
     ) -> Result<(HeaderMap, Vec<u8>), RequestError> {
         let mut response = self.get(url, &HeaderMap::new(), asked).await?;
         if response.status() != StatusCode::OK {

@@ -60,7 +60,6 @@ impl TryFrom<String> for ObjectId {
 
 /// Both digests of a content, taken as it comes.
 pub(super) struct ContentHashes {
-    size: u64,
     large: Sha256,
     git: Sha1,
 }
@@ -68,7 +67,7 @@ pub(super) struct ContentHashes {
 impl ContentHashes {
     /// Those of nothing yet. The size belongs to the digest of git, and so has to be known before.
     pub(super) fn new(size: u64) -> ContentHashes {
-        ContentHashes { size, large: Sha256::new(), git: Sha1::new().chain_update(format!("blob {size}\0")) }
+        ContentHashes { large: Sha256::new(), git: Sha1::new().chain_update(format!("blob {size}\0")) }
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
@@ -76,13 +75,12 @@ impl ContentHashes {
         self.git.update(bytes);
     }
 
-    /// The SHA-256, and the id of the same kind as an expected one. Begins anew.
-    pub(super) fn take(&mut self, expected: &ObjectId) -> Result<(Digest, ObjectId), String> {
-        let done = std::mem::replace(self, ContentHashes::new(self.size));
-        let digest: Digest = hex(&done.large.finalize()).parse()?;
+    /// The SHA-256, and the id of the same kind as an expected one.
+    pub(super) fn finish(self, expected: &ObjectId) -> Result<(Digest, ObjectId), String> {
+        let digest: Digest = hex(&self.large.finalize()).parse()?;
         let found = match expected {
             ObjectId::Large(_) => ObjectId::Large(digest),
-            ObjectId::Git(_) => ObjectId::Git(hex(&done.git.finalize())),
+            ObjectId::Git(_) => ObjectId::Git(hex(&self.git.finalize())),
         };
         Ok((digest, found))
     }
@@ -107,7 +105,7 @@ mod tests {
         let mut hashes = ContentHashes::new(6);
         hashes.update(b"hel");
         hashes.update(b"lo\n");
-        let (digest, found) = hashes.take(&git).expect("digests");
+        let (digest, found) = hashes.finish(&git).expect("digests");
         assert_eq!((digest, found), (Digest::of_bytes(b"hello\n"), git));
     }
 

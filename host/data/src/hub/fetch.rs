@@ -1,7 +1,7 @@
 //! The fetch of a dataset or model: a request becomes checked files.
 
 use super::cache::{CachedFile, CommitFolder, DatasetFolder, Record};
-use super::client::{Client, HubResponse};
+use super::client::{Client, RequestTarget, connect};
 use super::download::Download;
 use super::error::HubError;
 use super::paths::{RepositoryName, check_revision, is_commit};
@@ -109,8 +109,8 @@ impl Fetch<'_> {
 
     async fn online(&self) -> Result<HubDataset, HubError> {
         let HubSource { name, revision, endpoint, token, .. } = self.source;
-        let client = Client::new(endpoint, token.as_ref(), self.retry)?;
-        let asked = HubResponse { kind: self.source.kind, name, revision, path: None };
+        let client = Client::new(connect(self.retry.timings)?, endpoint, token.as_ref(), self.retry)?;
+        let asked = RequestTarget { kind: self.source.kind, name, revision, path: None };
         let repository = Repository { client: &client, kind: self.source.kind, name: &self.name, asked };
         let commit = repository.commit().await.map_err(|error| self.hint(error))?;
         if is_commit(revision) && *revision != commit {

@@ -1,7 +1,7 @@
 //! Files of a repository that rows name, such as images: fetched when they are first asked for.
 
 use super::cache::{CachedFile, DatasetFolder};
-use super::client::{Client, HubResponse, connect};
+use super::client::{Client, RequestTarget, connect};
 use super::download::Download;
 use super::error::HubError;
 use super::listing::HubEntry;
@@ -9,16 +9,15 @@ use super::paths::RepositoryName;
 use super::repository::Repository;
 use super::retry::RetryPolicy;
 use super::source::{HubDataset, HubSource, NoProgress};
-use crate::media::MediaFiles;
 use futures::StreamExt as _;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// Files that are downloaded at the same time.
 const MAX_PARALLEL_DOWNLOADS: usize = 8;
 
 /// All files of one commit. A file is used only after its size and its digest were those that the hub names; it is
-/// looked at once in the life of this.
+/// checked once.
 pub struct LazyHubFiles {
     source: HubSource,
     name: RepositoryName,
@@ -32,12 +31,10 @@ pub struct LazyHubFiles {
 
 #[derive(Default)]
 struct LazyFilesState {
-    /// Files that were looked at, and are what they should be.
-    sound: HashSet<String>,
-    /// Why files cannot be had.
-    failed: HashMap<String, String>,
+    /// The files that were checked, with why they cannot be had.
+    results: HashMap<String, Result<(), String>>,
     /// Why nothing more can be had from the hub.
-    gone: Option<String>,
+    unreachable: Option<String>,
     connection: Option<Connection>,
 }
 
@@ -64,7 +61,8 @@ impl LazyHubFiles {
         let record = folder.commit(&dataset.commit).record(&name, &dataset.commit)?;
         let files = record.map(|record| record.listing.files).unwrap_or_default();
         let first = dataset.files.first().map(|file| file.path.as_str()).unwrap_or_default();
-        let base = first.rsplit_once('/').map_or_else(Vec::new, |(folder, _)| parts_of(folder));
+        let parts = first.rsplit_once('/').map(|(folder, _)| folder.split('/').map(str::to_owned));
+        let base = parts.into_iter().flatten().collect();
         Ok(LazyHubFiles {
             source: source.clone(),
             name,
@@ -102,71 +100,66 @@ impl LazyHubFiles {
         Some((self.entries.get(&path.join("/"))?, path))
     }
 
-    /// Makes sure that files lie here, or notes why they cannot be had, unless it is stopped before.
-    fn have(&self, state: &mut LazyFilesState, entries: &[&HubEntry], is_stopped: &dyn Fn() -> bool) {
+    /// Makes sure that files are here, or records why they cannot be had, unless it is stopped before.
+    fn ensure(&self, state: &mut LazyFilesState, entries: &[&HubEntry], is_stopped: &dyn Fn() -> bool) {
         let retry = RetryPolicy { timings: self.source.timings, cancelled: is_stopped };
         let mut missing = Vec::new();
         for entry in entries.iter().copied() {
             if is_stopped() {
                 return;
             }
-            if state.sound.contains(&entry.path) || state.failed.contains_key(&entry.path) {
+            if state.results.contains_key(&entry.path) {
                 continue;
             }
-            match self.is_sound(entry, retry) {
-                Ok(true) => drop(state.sound.insert(entry.path.clone())),
+            match self.is_valid(entry, retry) {
                 Ok(false) => missing.push(entry),
-                // Whoever was stopped has not found anything out.
+                // A check that was stopped says nothing about the file.
                 Err(_) if is_stopped() => return,
-                Err(error) => drop(state.failed.insert(entry.path.clone(), error)),
+                checked => drop(state.results.insert(entry.path.clone(), checked.map(drop))),
             }
         }
-        if missing.is_empty() {
-            return;
-        }
+        let Some(first) = missing.first().copied() else { return };
+        let name = &self.source.name;
         if self.source.offline {
             for entry in missing {
                 let shown = gage_core::printable_line(&entry.path);
-                let name = &self.source.name;
                 let text = format!(
                     "offline: '{shown}' of dataset '{name}' is not in the cache; fetch it once without offline mode"
                 );
-                state.failed.insert(entry.path.clone(), text);
+                state.results.insert(entry.path.clone(), Err(text));
             }
             return;
         }
-        let fetched = match &state.gone {
-            Some(_) => Ok(Vec::new()),
-            None => self.download(&mut state.connection, &missing, retry),
-        };
-        let fetched = fetched.unwrap_or_else(|error| vec![(missing[0], Err(error))]);
-        for (entry, done) in fetched {
+        if state.unreachable.is_some() {
+            return;
+        }
+        let fetched = self.download(&mut state.connection, &missing, retry);
+        for (entry, done) in fetched.unwrap_or_else(|error| vec![(first, Err(error))]) {
             let shown = gage_core::printable_line(&entry.path);
-            let failed = match done {
-                Ok(()) => match self.is_sound(entry, retry) {
-                    Ok(true) => {
-                        state.sound.insert(entry.path.clone());
-                        continue;
-                    }
+            let result = match done {
+                Ok(()) => match self.is_valid(entry, retry) {
+                    Ok(true) => Ok(()),
                     Err(_) if is_stopped() => return,
-                    Ok(false) => format!("'{shown}' was changed by another program while it was fetched"),
-                    Err(error) => error,
+                    Ok(false) => {
+                        Err(format!("'{shown}' was changed by another program while it was fetched"))
+                    }
+                    Err(error) => Err(error),
                 },
                 Err(HubError::Cancelled) => continue,
                 Err(error) => {
-                    let text = format!("cannot fetch '{shown}' of dataset '{}': {error}", self.source.name);
+                    let text = format!("cannot fetch '{shown}' of dataset '{name}': {error}");
                     if is_of_all(&error) {
-                        state.gone = Some(text);
+                        state.unreachable = Some(text);
                         continue;
                     }
-                    text
+                    Err(text)
                 }
             };
-            state.failed.insert(entry.path.clone(), failed);
+            state.results.insert(entry.path.clone(), result);
         }
     }
 
-    fn is_sound(&self, entry: &HubEntry, retry: RetryPolicy<'_>) -> Result<bool, String> {
+    fn is_valid(&self, entry: &HubEntry, retry: RetryPolicy<'_>) -> Result<bool, String> {
         let folder = self.folder.commit(&self.commit);
         let kept = folder.check(entry, None, retry).map_err(|error| error.to_string())?;
         Ok(matches!(kept, CachedFile::Good(..)))
@@ -187,8 +180,8 @@ impl LazyHubFiles {
         };
         let folder = self.folder.commit(&self.commit);
         let fetching = async {
-            let client = Client::over(connection.http.clone(), endpoint, token.as_ref(), retry)?;
-            let asked = HubResponse { kind: *kind, name, revision, path: None };
+            let client = Client::new(connection.http.clone(), endpoint, token.as_ref(), retry)?;
+            let asked = RequestTarget { kind: *kind, name, revision, path: None };
             let _lock = folder.lock(retry).await?;
             let one = async |entry: &'e HubEntry| {
                 let repository = Repository { client: &client, kind: *kind, name: &self.name, asked };
@@ -219,8 +212,8 @@ impl LazyHubFiles {
         done
     }
 
-    /// Does something from which nothing can be waited for in asynchronous code but in another thread.
-    fn apart<T: Send>(&self, work: impl FnOnce(&mut LazyFilesState) -> T + Send) -> T {
+    /// Does blocking work: in another thread if this one runs asynchronous code.
+    fn run_blocking<T: Send>(&self, work: impl FnOnce(&mut LazyFilesState) -> T + Send) -> T {
         let work = || work(&mut self.state.lock());
         match tokio::runtime::Handle::try_current() {
             Err(_) => work(),
@@ -239,27 +232,34 @@ fn is_of_all(error: &HubError) -> bool {
     )
 }
 
-impl MediaFiles for LazyHubFiles {
-    fn provide(&self, written: &str) -> Result<Option<String>, String> {
+impl LazyHubFiles {
+    /// Fetches the file that a relative path means, unless it is here, and returns how it is reached from the folder of
+    /// the rows, without detours; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// Why a file that there is cannot be had.
+    pub(crate) fn fetch_named(&self, written: &str) -> Result<Option<String>, String> {
         let Some((entry, path)) = self.entry(written) else { return Ok(None) };
-        self.apart(|state| {
-            self.have(state, &[entry], &|| false);
-            match (state.sound.contains(&entry.path), state.failed.get(&entry.path), &state.gone) {
-                (true, ..) => Ok(Some(self.reached(&path))),
-                (false, Some(error), _) | (false, None, Some(error)) => Err(error.clone()),
-                (false, None, None) => Ok(None),
+        self.run_blocking(|state| {
+            self.ensure(state, &[entry], &|| false);
+            match (state.results.get(&entry.path), &state.unreachable) {
+                (Some(Ok(())), _) => Ok(Some(self.reached(&path))),
+                (Some(Err(error)), _) | (None, Some(error)) => Err(error.clone()),
+                (None, None) => Ok(None),
             }
         })
     }
 
-    fn bring(&self, written: &[&str], is_stopped: &dyn Fn() -> bool) {
+    /// Fetches those of these files that are not here, several at a time, until it is stopped. What goes wrong with one
+    /// of them is reported when it is asked for.
+    pub(crate) fn prefetch(&self, written: &[&str], is_stopped: &dyn Fn() -> bool) {
         let entries = written.iter().filter_map(|path| Some(self.entry(path)?.0));
         // Many rows may name one file.
         let entries: BTreeMap<&str, &HubEntry> = entries.map(|entry| (entry.path.as_str(), entry)).collect();
         if !entries.is_empty() {
             let entries: Vec<&HubEntry> = entries.into_values().collect();
             let mut state = self.state.lock();
-            self.have(&mut state, &entries, is_stopped);
+            self.ensure(&mut state, &entries, is_stopped);
         }
     }
 }
@@ -271,62 +271,5 @@ impl Drop for LazyHubFiles {
             // Also where asynchronous code is the last to have it.
             connection.runtime.shutdown_background();
         }
-    }
-}
-
-fn parts_of(path: &str) -> Vec<String> {
-    path.split('/').map(str::to_owned).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hub::{HubFormat, HubKind, HubTimings};
-
-    #[test]
-    fn row_paths_resolve_from_their_folder_within_the_repository() {
-        let cache = tempfile::tempdir().expect("a folder");
-        let source = HubSource {
-            kind: HubKind::Dataset,
-            name: "owner/data".to_owned(),
-            revision: "main".to_owned(),
-            subset: None,
-            split: None,
-            data_files: Vec::new(),
-            endpoint: "https://hub.test".parse().expect("a URL"),
-            token: None,
-            offline: true,
-            cache: cache.path().to_owned(),
-            timings: HubTimings::default(),
-        };
-        let rows = crate::hub::HubFile {
-            path: "data/en/train.jsonl".to_owned(),
-            local: cache.path().join("train.jsonl"),
-            bytes: 0,
-            digest: gage_core::Digest::of_bytes(b""),
-        };
-        let dataset = HubDataset {
-            name: source.name.clone(),
-            revision: source.revision.clone(),
-            commit: "0".repeat(40),
-            files: vec![rows],
-            format: HubFormat::Jsonl,
-        };
-        let files = LazyHubFiles::of(&source, &dataset).expect("files");
-        for (written, path, reached) in [
-            ("a.png", "data/en/a.png", "a.png"),
-            ("./x/../a.png", "data/en/a.png", "a.png"),
-            ("../a.png", "data/a.png", "../a.png"),
-            ("../../images/a.png", "images/a.png", "../../images/a.png"),
-            ("../en/b/a.png", "data/en/b/a.png", "b/a.png"),
-        ] {
-            let found = files.path_of(written).expect("a path");
-            assert_eq!(
-                (found.join("/").as_str(), files.reached(&found).as_str()),
-                (path, reached),
-                "{written}"
-            );
-        }
-        assert_eq!(files.path_of("../../../etc/passwd"), None);
     }
 }

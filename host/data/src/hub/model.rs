@@ -1,7 +1,8 @@
 //! References to a model file of a hub.
 
-use super::{HubError, HubKind, HubProgress, HubSource, HubTimings, HubToken, fetch};
+use super::{HubError, HubKind, HubProgress, HubSource, HubTimings, fetch};
 use gage_core::Digest;
+use gage_secrets::SecretString;
 use std::path::PathBuf;
 use url::Url;
 
@@ -11,7 +12,7 @@ pub struct ModelHub {
     /// The hub that `hub:` means; usually `https://huggingface.co`.
     pub endpoint: String,
     /// Sent to the hub, and to no other host.
-    pub token: Option<HubToken>,
+    pub token: Option<SecretString>,
 }
 
 /// A file of a model's repository.
@@ -92,7 +93,7 @@ impl ModelReference {
     /// As for [`fetch`]; also when the path is a pattern that several files have.
     pub fn fetch(
         self,
-        token: Option<HubToken>,
+        token: Option<SecretString>,
         cache: PathBuf,
         offline: bool,
         progress: &dyn HubProgress,

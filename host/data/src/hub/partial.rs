@@ -1,77 +1,58 @@
-//! A file that is not whole yet, and what is known of it.
+//! A file whose download is under way, and what is known of it.
 //!
-//! It lies beside a small JSON file that says what it will be; one that was begun for another
-//! content is thrown away.
+//! A small JSON file beside it says what it will be; one that was begun for another content is thrown away.
 
-use super::cache::{CommitFolder, hash_all, make_folder, sync_folder, write_whole};
-use super::content_digest::{ContentHashes, ObjectId};
+use super::cache::{hash_file, make_folder, read_json, sync_folder, write_json};
+use super::content_digest::ObjectId;
 use super::error::HubError;
 use super::listing::HubEntry;
 use super::retry::RetryPolicy;
-use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A file that is being downloaded.
-pub(super) struct PartialDownload<'a> {
-    entry: &'a HubEntry,
-    file: File,
-    path: PathBuf,
+pub(super) struct PartialFile {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
     about_path: PathBuf,
     about: PartialMetadata,
     length: u64,
-    hashes: ContentHashes,
 }
 
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 struct PartialMetadata {
-    path: String,
-    bytes: u64,
-    oid: ObjectId,
-    /// The strong entity tag of the server that the bytes came from.
-    etag: Option<String>,
+    /// The content that a hub names; none of a server that names no digests.
+    entry: Option<HubEntry>,
+    /// The size of the whole file, where it is known.
+    total: Option<u64>,
+    /// A strong entity tag of the server that the bytes came from, or else the time of the last change: what `If-Range`
+    /// takes.
+    validator: Option<String>,
 }
 
-impl<'a> PartialDownload<'a> {
-    /// Goes on with what an interrupted download left, or begins anew.
-    pub(super) fn open(
-        folder: &CommitFolder,
-        entry: &'a HubEntry,
-        retry: RetryPolicy<'_>,
-    ) -> Result<PartialDownload<'a>, HubError> {
-        let folder = folder.partial()?;
-        let name = Digest::of_bytes(entry.path.as_bytes()).hex();
-        let path = folder.join(&name);
-        let about_path = folder.join(format!("{name}.json"));
-        let fresh = PartialMetadata {
-            path: entry.path.clone(),
-            bytes: entry.bytes,
-            oid: entry.oid.clone(),
-            etag: None,
+impl PartialFile {
+    /// Opens what an interrupted download left, or begins a new one. `entry` is the content that it must become.
+    pub(super) fn open(folder: &Path, name: &str, entry: Option<&HubEntry>) -> Result<PartialFile, HubError> {
+        let (path, about_path) = (folder.join(name), folder.join(format!("{name}.json")));
+        let known = read_json::<PartialMetadata>(&about_path).filter(|known| known.entry.as_ref() == entry);
+        let about = match known {
+            Some(known) => known,
+            None => {
+                // What it was begun for is written before its first byte.
+                remove(&path)?;
+                let total = entry.map(|entry| entry.bytes);
+                let about = PartialMetadata { entry: entry.cloned(), total, validator: None };
+                write_json(&about_path, &about)?;
+                about
+            }
         };
-        let known = fs::read(&about_path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice::<PartialMetadata>(&bytes).ok());
-        let known = known.filter(|known| PartialMetadata { etag: None, ..known.clone() } == fresh);
-        if known.is_none() {
-            // What it was begun for is written before its first byte.
-            remove(&path)?;
-            write_about(&about_path, &fresh)?;
-        }
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(HubError::cache("open", &path))?;
-        let hashes = ContentHashes::new(entry.bytes);
-        let about = known.unwrap_or(fresh);
-        let mut partial = PartialDownload { entry, file, path, about_path, about, length: 0, hashes };
-        partial.length = hash_all(&mut partial.file, &mut partial.hashes, &partial.path, retry)?;
-        if partial.length > entry.bytes {
+        let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
+        let mut file = opened.map_err(HubError::cache("open", &path))?;
+        let length = file.seek(SeekFrom::End(0)).map_err(HubError::cache("read", &path))?;
+        let mut partial = PartialFile { file, path, about_path, about, length };
+        if partial.total().is_some_and(|total| length > total) {
             partial.restart()?;
         }
         Ok(partial)
@@ -82,51 +63,58 @@ impl<'a> PartialDownload<'a> {
         self.length
     }
 
-    /// Whether no byte is missing.
-    pub(super) fn is_whole(&self) -> bool {
-        self.length == self.entry.bytes
+    /// How many bytes the whole file has, where that is known.
+    pub(super) fn total(&self) -> Option<u64> {
+        self.about.total
     }
 
-    /// The entity tag that the bytes so far had.
-    pub(super) fn etag(&self) -> Option<&str> {
-        self.about.etag.as_deref()
+    /// The content that it must become.
+    pub(super) fn entry(&self) -> Option<&HubEntry> {
+        self.about.entry.as_ref()
     }
 
-    /// Notes the entity tag of the bytes that follow.
-    pub(super) fn set_etag(&mut self, etag: Option<&str>) -> Result<(), HubError> {
-        if self.about.etag.as_deref() == etag {
-            return Ok(());
+    /// The validator of the bytes so far.
+    pub(super) fn validator(&self) -> Option<&str> {
+        self.about.validator.as_deref()
+    }
+
+    /// Records the size of the whole file and the validator of the bytes that follow.
+    pub(super) fn set_origin(
+        &mut self,
+        total: Option<u64>,
+        validator: Option<String>,
+    ) -> Result<(), HubError> {
+        let about = PartialMetadata { total, validator, entry: self.about.entry.clone() };
+        if about != self.about {
+            write_json(&self.about_path, &about)?;
+            self.about = about;
         }
-        self.about.etag = etag.map(str::to_owned);
-        write_about(&self.about_path, &self.about)
+        Ok(())
     }
 
     /// Throws away what is there.
     pub(super) fn restart(&mut self) -> Result<(), HubError> {
         self.length = 0;
-        self.hashes = ContentHashes::new(self.entry.bytes);
-        let restarted = self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0)));
-        restarted.map(drop).map_err(HubError::cache("empty", &self.path))?;
-        self.set_etag(None)
+        let restarted = self.file.set_len(0).and_then(|()| self.file.rewind());
+        restarted.map_err(HubError::cache("empty", &self.path))?;
+        self.set_origin(self.entry().map(|entry| entry.bytes), None)
     }
 
     /// Adds bytes. The answer is `false`, and nothing is written, when they are too many.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<bool, HubError> {
         let length = self.length.saturating_add(bytes.len() as u64);
-        if length > self.entry.bytes {
+        if self.total().is_some_and(|total| length > total) {
             return Ok(false);
         }
         self.file.write_all(bytes).map_err(HubError::cache("write", &self.path))?;
-        self.hashes.update(bytes);
         self.length = length;
         Ok(true)
     }
 
-    /// What the whole content is, where it is not what is expected. Digests begin anew.
-    pub(super) fn wrong(&mut self) -> Result<Option<ObjectId>, HubError> {
-        let taken = self.hashes.take(&self.entry.oid).map_err(io::Error::other);
-        let (_, found) = taken.map_err(HubError::cache("take the digest of", &self.path))?;
-        Ok((found != self.entry.oid).then_some(found))
+    /// What the whole content is.
+    pub(super) fn content(&mut self, entry: &HubEntry, retry: RetryPolicy<'_>) -> Result<ObjectId, HubError> {
+        self.file.rewind().map_err(HubError::cache("read", &self.path))?;
+        hash_file(&mut self.file, entry, &self.path, retry).map(|(_, found)| found)
     }
 
     /// Puts the file, which was checked, in its place.
@@ -148,12 +136,6 @@ impl<'a> PartialDownload<'a> {
         remove(&self.path)?;
         remove(&self.about_path)
     }
-}
-
-fn write_about(path: &Path, about: &PartialMetadata) -> Result<(), HubError> {
-    let bytes =
-        serde_json::to_vec(about).map_err(|error| HubError::cache("write", path)(io::Error::from(error)))?;
-    write_whole(path, &bytes)
 }
 
 fn remove(path: &Path) -> Result<(), HubError> {

@@ -3,8 +3,10 @@
 //! `*`, `?` and `[…]` stay within one component of a path; `**` stands for any number of components. Hidden files, folders that
 //! begin with `__`, and the files that describe a dataset are matched only if the pattern names them.
 //!
-//! The crate `globset` is not used because it gives braces a meaning that they do not have on the hub; `glob` is not used because
-//! it rejects `[^…]` and unclosed brackets, and because a hostile pattern of a dataset card can make it backtrack for hours.
+//! A pattern becomes a regular expression, whose time is bounded. The crate `globset` (0.4) is not used because `?` and `[…]`
+//! match bytes there, not characters, and braces are alternatives; `glob` (0.3) rejects `[^…]` and unclosed brackets.
+
+use regex::Regex;
 
 const MAX_PATTERN_BYTES: usize = 1_024;
 const MAX_COMPONENTS: usize = 64;
@@ -22,21 +24,9 @@ const DESCRIPTIONS: [&str; 6] = [
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     text: String,
-    components: Vec<Component>,
-}
-
-#[derive(Clone, Debug)]
-enum Component {
-    AnyRun,
-    Name(Vec<Token>),
-}
-
-#[derive(Clone, Debug)]
-enum Token {
-    Is(char),
-    Any,
-    AnyRun,
-    OneOf { is_negated: bool, ranges: Vec<(char, char)> },
+    /// Matches paths that have a `/` after each component.
+    regex: Regex,
+    is_plain: bool,
 }
 
 impl Pattern {
@@ -53,16 +43,27 @@ impl Pattern {
                 "patterns are paths within the repository, without '..' and without an address".to_owned()
             );
         }
-        let components = text.split('/').map(Component::parse).collect::<Result<_, _>>()?;
-        Ok(Pattern { text: text.to_owned(), components })
+        let (mut regex, mut is_plain) = (r"\A".to_owned(), true);
+        for component in text.split('/') {
+            if component == "**" {
+                regex.push_str("(?:[^/]*/)*");
+                is_plain = false;
+            } else if component.contains("**") {
+                let message =
+                    format!("'**' must be a whole part, as in 'data/**/*.jsonl'; found '{component}'");
+                return Err(message);
+            } else {
+                is_plain &= push_component(component, &mut regex);
+                regex.push('/');
+            }
+        }
+        let regex = Regex::new(&format!(r"{regex}\z")).map_err(|error| error.to_string())?;
+        Ok(Pattern { text: text.to_owned(), regex, is_plain })
     }
 
     /// Whether it stands for one path only.
     pub(super) fn is_plain(&self) -> bool {
-        self.components.iter().all(|component| match component {
-            Component::AnyRun => false,
-            Component::Name(tokens) => tokens.iter().all(|token| matches!(token, Token::Is(_))),
-        })
+        self.is_plain
     }
 
     /// Whether the path is one of a data file that is meant.
@@ -73,16 +74,7 @@ impl Pattern {
         }
         hidden_parts(path) == hidden_parts(&self.text)
             && special_folders(path) == special_folders(&self.text)
-            && self.matches(path)
-    }
-
-    fn matches(&self, path: &str) -> bool {
-        let parts: Vec<&str> = path.split('/').collect();
-        let is_name = |component: &Component, text: &&str| match component {
-            Component::AnyRun => false,
-            Component::Name(tokens) => name_matches(tokens, text),
-        };
-        run_matches(&self.components, &parts, |component| matches!(component, Component::AnyRun), is_name)
+            && self.regex.is_match(&format!("{path}/"))
     }
 }
 
@@ -91,37 +83,29 @@ pub(super) fn is_ordinary(path: &str) -> bool {
     !DESCRIPTIONS.contains(&last_part(path)) && hidden_parts(path) == 0 && special_folders(path) == 0
 }
 
-impl Component {
-    fn parse(text: &str) -> Result<Component, String> {
-        if text == "**" {
-            return Ok(Component::AnyRun);
+/// Adds the expression of a component; returns whether it stands for itself only.
+fn push_component(component: &str, regex: &mut String) -> bool {
+    let mut is_plain = true;
+    let mut rest = component.chars();
+    while let Some(character) = rest.next() {
+        // A bracket that is not closed is a character like any other.
+        let class = (character == '[').then(|| class(rest.as_str())).flatten();
+        is_plain &= class.is_none() && !matches!(character, '*' | '?');
+        match (character, class) {
+            (_, Some((class, after))) => {
+                regex.push_str(&class);
+                rest = after.chars();
+            }
+            ('*', None) => regex.push_str("[^/]*"),
+            ('?', None) => regex.push_str("[^/]"),
+            (other, None) => regex.push_str(&escaped(other)),
         }
-        if text.contains("**") {
-            return Err(format!("'**' must be a whole part, as in 'data/**/*.jsonl'; found '{text}'"));
-        }
-        let mut tokens = Vec::new();
-        let mut rest = text.chars();
-        while let Some(character) = rest.next() {
-            tokens.push(match character {
-                '*' => Token::AnyRun,
-                '?' => Token::Any,
-                '[' => match class(rest.as_str()) {
-                    Some((token, behind)) => {
-                        rest = behind.chars();
-                        token
-                    }
-                    // A bracket that is not closed is a character like any other.
-                    None => Token::Is('['),
-                },
-                character => Token::Is(character),
-            });
-        }
-        Ok(Component::Name(tokens))
     }
+    is_plain
 }
 
-/// Reads what stands behind `[`; a `]` that comes first is one of the characters.
-fn class(text: &str) -> Option<(Token, &str)> {
+/// The expression of what follows a `[`, and the text after it; a `]` that comes first is one of the characters.
+fn class(text: &str) -> Option<(String, &str)> {
     let (is_negated, body) = match text.strip_prefix(['!', '^']) {
         Some(body) => (true, body),
         None => (false, text),
@@ -129,66 +113,28 @@ fn class(text: &str) -> Option<(Token, &str)> {
     let first = body.chars().next()?.len_utf8();
     let end = first + body.get(first..)?.find(']')?;
     let characters: Vec<char> = body.get(..end)?.chars().collect();
-    let mut ranges = Vec::new();
-    let mut rest = characters.as_slice();
-    loop {
-        rest = match rest {
-            [from, '-', to, rest @ ..] => {
-                ranges.push((*from, *to));
-                rest
-            }
-            [one, rest @ ..] => {
-                ranges.push((*one, *one));
-                rest
-            }
-            [] => break,
+    let (mut items, mut rest) = (String::new(), characters.as_slice());
+    while let [from, after @ ..] = rest {
+        let (to, after) = match after {
+            ['-', to, after @ ..] => (to, after),
+            after => (from, after),
         };
-    }
-    Some((Token::OneOf { is_negated, ranges }, body.get(end + 1..)?))
-}
-
-fn name_matches(tokens: &[Token], text: &str) -> bool {
-    let characters: Vec<char> = text.chars().collect();
-    let is_character = |token: &Token, character: &char| match token {
-        Token::Is(expected) => expected == character,
-        Token::Any => true,
-        Token::AnyRun => false,
-        Token::OneOf { is_negated, ranges } => {
-            ranges.iter().any(|(from, to)| (from..=to).contains(&character)) != *is_negated
+        // A range that ends before it begins has no characters.
+        if from <= to {
+            items.push_str(&format!("{}-{}", escaped(*from), escaped(*to)));
         }
+        rest = after;
+    }
+    let class = match (is_negated, items.is_empty()) {
+        (true, _) => format!("[^/{items}]"),
+        (false, false) => format!("[[{items}]&&[^/]]"),
+        (false, true) => "[a&&b]".to_owned(),
     };
-    run_matches(tokens, &characters, |token| matches!(token, Token::AnyRun), is_character)
+    Some((class, body.get(end + 1..)?))
 }
 
-/// Matches items one by one, where some patterns stand for any run of items. Only the last such run
-/// is ever lengthened, so that the time is at most the product of both lengths.
-fn run_matches<P, T>(
-    patterns: &[P],
-    items: &[T],
-    is_run: impl Fn(&P) -> bool,
-    is_match: impl Fn(&P, &T) -> bool,
-) -> bool {
-    let (mut at, mut next) = (0, 0);
-    let mut last_run: Option<(usize, usize)> = None;
-    while let Some(item) = items.get(next) {
-        match (patterns.get(at), last_run) {
-            (Some(pattern), _) if is_run(pattern) => {
-                at += 1;
-                last_run = Some((at, next));
-            }
-            (Some(pattern), _) if is_match(pattern, item) => {
-                at += 1;
-                next += 1;
-            }
-            (_, Some((behind, from))) => {
-                at = behind;
-                next = from + 1;
-                last_run = Some((behind, next));
-            }
-            (_, None) => return false,
-        }
-    }
-    patterns.iter().skip(at).all(is_run)
+fn escaped(character: char) -> String {
+    regex::escape(character.encode_utf8(&mut [0; 4]))
 }
 
 fn last_part(path: &str) -> &str {

@@ -1,7 +1,7 @@
 //! A repository of the hub: its commit, its files and its card.
 
 use super::card;
-use super::client::{Client, HubResponse};
+use super::client::{Client, RequestTarget};
 use super::content_digest::{ContentHashes, ObjectId};
 use super::error::HubError;
 use super::listing::{HubEntry, Listing};
@@ -30,7 +30,7 @@ pub(super) struct Repository<'a> {
     pub(super) kind: HubKind,
     pub(super) name: &'a RepositoryName,
     /// The name as messages show it.
-    pub(super) asked: HubResponse<'a>,
+    pub(super) asked: RequestTarget<'a>,
 }
 
 #[derive(Deserialize)]
@@ -133,11 +133,11 @@ impl<'a> Repository<'a> {
             return Err(HubError::Choice { key: "hub_id", message });
         }
         let url = self.file(commit, &entry.path)?;
-        let asked = HubResponse { path: Some(&entry.path), ..self.asked };
+        let asked = RequestTarget { path: Some(&entry.path), ..self.asked };
         let (_, bytes) = self.client.whole(&url, MAX_CARD_BYTES as usize, asked).await?;
         let mut hashes = ContentHashes::new(entry.bytes);
         hashes.update(&bytes);
-        let (_, found) = hashes.take(&entry.oid).map_err(|reason| HubError::answer(&url, reason))?;
+        let (_, found) = hashes.finish(&entry.oid).map_err(|reason| HubError::answer(&url, reason))?;
         if found != entry.oid {
             let reason =
                 format!("the dataset card is not what the hub says: expected {}, found {found}", entry.oid);

@@ -6,8 +6,7 @@
 use super::error::HubError;
 use super::source::HubTimings;
 use std::future::Future;
-use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often a wait checks for cancellation.
 const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -35,17 +34,15 @@ impl RetryPolicy<'_> {
         limit: Duration,
         future: impl Future<Output = T>,
     ) -> Result<Option<T>, HubError> {
-        let began = Instant::now();
-        let mut future = pin!(future);
-        loop {
-            self.check()?;
-            let left = limit.saturating_sub(began.elapsed());
-            if let Ok(done) = tokio::time::timeout(left.min(CANCEL_POLL_INTERVAL), future.as_mut()).await {
-                return Ok(Some(done));
+        let cancelled = async {
+            while !(self.cancelled)() {
+                tokio::time::sleep(CANCEL_POLL_INTERVAL).await;
             }
-            if began.elapsed() >= limit {
-                return Ok(None);
-            }
+        };
+        tokio::select! {
+            biased;
+            () = cancelled => Err(HubError::Cancelled),
+            done = tokio::time::timeout(limit, future) => Ok(done.ok()),
         }
     }
 

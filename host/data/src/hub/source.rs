@@ -1,6 +1,7 @@
 //! The request to a hub and its result.
 
 use gage_core::Digest;
+use gage_secrets::SecretString;
 use std::path::PathBuf;
 use std::time::Duration;
 use url::Url;
@@ -82,7 +83,7 @@ pub struct HubSource {
     /// Where the hub is; usually `https://huggingface.co`.
     pub endpoint: Url,
     /// Sent to the endpoint, and to no other host.
-    pub token: Option<HubToken>,
+    pub token: Option<SecretString>,
     /// Whether the network may not be used.
     pub offline: bool,
     /// The folder of the cache; made where it does not exist.
@@ -115,29 +116,6 @@ impl Default for HubTimings {
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(60),
         }
-    }
-}
-
-/// An access token. It is never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct HubToken(String);
-
-impl HubToken {
-    /// A token; white space around it is no part of it.
-    pub fn new(token: &str) -> HubToken {
-        gage_secrets::register_secret(token);
-        HubToken(token.trim().to_owned())
-    }
-
-    /// The value itself, for the one place that sends it.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for HubToken {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("(secret)")
     }
 }
 
@@ -225,7 +203,7 @@ pub trait HubProgress {
     fn file(&self, path: &str, done: u64, total: Option<u64>);
 }
 
-/// Tells nobody.
+/// Reports nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProgress;
 

@@ -46,10 +46,10 @@ pub(super) fn places<'a>(paths: impl Iterator<Item = &'a str>, folder: Option<&s
             is_ordinary(within).then(|| NamedSplit { subset: subset(within), splits: splits(within), path })
         })
         .collect();
-    let told: std::collections::HashSet<String> =
+    let with_split: std::collections::HashSet<String> =
         places.iter().filter(|place| !place.splits.is_empty()).map(|place| place.subset.clone()).collect();
     for place in &mut places {
-        if !told.contains(&place.subset) {
+        if !with_split.contains(&place.subset) {
             place.splits = vec!["train".to_owned()];
         }
     }
@@ -76,8 +76,8 @@ fn splits(path: &str) -> Vec<String> {
     if let Some(shard) = shard.filter(|_| folders == "data") {
         return vec![shard.to_owned()];
     }
-    if let Some(told) = folders.split('/').map(words).find(|told| !told.is_empty()) {
-        return owned(told);
+    if let Some(found) = folders.split('/').map(words).find(|found| !found.is_empty()) {
+        return owned(found);
     }
     match shard {
         Some(shard) if in_data || !words(shard).is_empty() => vec![shard.to_owned()],
@@ -87,10 +87,10 @@ fn splits(path: &str) -> Vec<String> {
 
 /// `NAME` of `NAME-00000-of-00001.ending`, where it can be the name of a split.
 fn shard_name(file: &str) -> Option<&str> {
-    let (front, behind) = file.rsplit_once("-of-")?;
+    let (front, after) = file.rsplit_once("-of-")?;
     let (name, number) = front.rsplit_once('-')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let count = behind.split(['.', '-']).next()?;
+    let count = after.split(['.', '-']).next()?;
     let is_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '.');
     (is_number(number) && is_number(count) && !name.is_empty() && name.chars().all(is_word)).then_some(name)
 }
@@ -99,9 +99,9 @@ fn shard_name(file: &str) -> Option<&str> {
 fn words(text: &str) -> Vec<&'static str> {
     let is_separator = |character: char| matches!(character, '-' | '.' | '_' | ' ' | '0'..='9');
     let tokens: Vec<&str> = text.split(is_separator).collect();
-    let is_told =
+    let occurs =
         |words: &[&str]| words.iter().any(|word| tokens.iter().any(|token| token.eq_ignore_ascii_case(word)));
-    WORDS.iter().filter(|(_, words)| is_told(words)).map(|(split, _)| *split).collect()
+    WORDS.iter().filter(|(_, words)| occurs(words)).map(|(split, _)| *split).collect()
 }
 
 #[cfg(test)]

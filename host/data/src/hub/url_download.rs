@@ -11,20 +11,18 @@
 //! recorded, and what lies in the cache is held to it.
 
 use super::HubError;
-use super::cache::{CommitFolder, write_whole};
-use super::client::{Client, HubResponse, RequestError};
-use super::download::{content_range, range_headers, strong_etag, text};
+use super::cache::{lock, read_json, write_json};
+use super::client::{Client, RequestTarget, connect};
 use super::error::shown;
 use super::fetch::runtime;
-use super::retry::{Attempts, RetryPolicy, RetryableError};
+use super::partial::PartialFile;
+use super::retry::RetryPolicy;
 use super::source::{HubKind, HubProgress, HubTimings};
+use super::transfer::Transfer;
 use gage_core::Digest;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, LAST_MODIFIED};
-use reqwest::{Response, StatusCode};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use url::Url;
 
@@ -76,14 +74,6 @@ struct UrlRecord {
     digest: Digest,
 }
 
-/// Of which file a part is, as the server told it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct UrlPart {
-    /// A strong entity tag, or else the time of the last change: what `If-Range` takes.
-    validator: Option<String>,
-    total: Option<u64>,
-}
-
 impl WebModel {
     /// Reads an address.
     ///
@@ -119,8 +109,7 @@ impl WebModel {
         let retry = RetryPolicy { timings, cancelled: is_cancelled };
         let key = Digest::of_bytes(self.url.as_str().as_bytes()).hex();
         let folder = cache.join("models").join("web").join(key);
-        let kept = self.kept(&folder)?;
-        match kept {
+        match self.cached(&folder)? {
             Some(file) if wanted.is_none_or(|wanted| wanted == file.digest) => return Ok(file),
             _ if offline => {
                 let missing = match wanted {
@@ -134,14 +123,54 @@ impl WebModel {
             _ => {}
         }
         let runtime = runtime()?;
-        let web = UrlClient { url: &self.url, wanted, folder, progress, retry };
-        let fetched = runtime.block_on(web.run(self));
+        let fetched = runtime.block_on(self.download(wanted, &folder, progress, retry));
         runtime.shutdown_background();
         fetched
     }
 
+    async fn download(
+        &self,
+        wanted: Option<Digest>,
+        folder: &Path,
+        progress: &dyn HubProgress,
+        retry: RetryPolicy<'_>,
+    ) -> Result<FetchedFile, HubError> {
+        let _lock = lock(folder, retry).await?;
+        // Another process may have fetched it meanwhile.
+        if let Some(file) = self.cached(folder)?
+            && wanted.is_none_or(|wanted| wanted == file.digest)
+        {
+            return Ok(file);
+        }
+        let (name, address) = (self.name(), shown(&self.url));
+        let mut partial = PartialFile::open(folder, "partial", None)?;
+        let transfer = Transfer {
+            client: &Client::new(connect(retry.timings)?, &self.url, None, retry)?,
+            url: &self.url,
+            asked: RequestTarget { kind: HubKind::Model, name: &address, revision: "", path: Some(&address) },
+            commit: None,
+            has_digest: wanted.is_some(),
+            name: &name,
+            progress,
+        };
+        transfer.complete(&mut partial).await.map_err(|error| self.without_hub(error))?;
+        let (bytes, digest) = match self.check(&mut partial, wanted) {
+            Ok(checked) => checked,
+            Err(error) => {
+                // A wrong file must not be resumed.
+                let _ = partial.discard();
+                return Err(error);
+            }
+        };
+        let local = folder.join(&name);
+        partial.finish(&local)?;
+        let record = UrlRecord { address, name, bytes, digest };
+        write_json(&folder.join("file.json"), &record)?;
+        Ok(FetchedFile { address: record.address, local, bytes, digest, was_there: false })
+    }
+
     /// What lies in the cache, whole and as it was recorded.
-    fn kept(&self, folder: &Path) -> Result<Option<FetchedFile>, HubError> {
+    fn cached(&self, folder: &Path) -> Result<Option<FetchedFile>, HubError> {
         let Some(UrlRecord { address, name, bytes, digest }) = read_json(&folder.join("file.json")) else {
             return Ok(None);
         };
@@ -168,165 +197,25 @@ impl WebModel {
             _ => name,
         }
     }
-}
-
-/// One download.
-struct UrlClient<'a> {
-    url: &'a Url,
-    wanted: Option<Digest>,
-    folder: PathBuf,
-    progress: &'a dyn HubProgress,
-    retry: RetryPolicy<'a>,
-}
-
-impl UrlClient<'_> {
-    async fn run(&self, model: &WebModel) -> Result<FetchedFile, HubError> {
-        let commit_folder = CommitFolder::at(self.folder.clone());
-        let _lock = commit_folder.lock(self.retry).await?;
-        // Another process may have fetched it meanwhile.
-        if let Some(file) = model.kept(&self.folder)?
-            && self.wanted.is_none_or(|wanted| wanted == file.digest)
-        {
-            return Ok(file);
-        }
-        let client = Client::new(self.url, None, self.retry)?;
-        let mut partial = PartialFile::open(&self.folder)?;
-        let mut attempts = Attempts::new(self.retry);
-        let mut furthest = 0;
-        loop {
-            let ended = self.attempt(&client, &mut partial, model).await;
-            let length = partial.length()?;
-            if length > furthest {
-                furthest = length;
-                attempts.progress();
-            }
-            match ended {
-                Ok(()) if partial.part.total.is_none_or(|total| total == length) => break,
-                Ok(()) => {
-                    let total = partial.part.total.unwrap_or_default();
-                    let reason = format!("the content ended after {length} of {total} bytes");
-                    attempts
-                        .failed(RetryableError { url: shown(self.url), reason, retry_after: None })
-                        .await?;
-                }
-                Err(RequestError::Passing(failure)) => attempts.failed(failure).await?,
-                Err(RequestError::Final(error)) => return Err(self.plain(error)),
-            }
-        }
-        let (bytes, digest) = match self.check(&mut partial.file, &partial.path) {
-            Ok(checked) => checked,
-            Err(error) => {
-                // A wrong file must not be resumed.
-                let _ = fs::remove_file(&partial.path).and_then(|()| fs::remove_file(&partial.about));
-                return Err(error);
-            }
-        };
-        let name = model.name();
-        let local = self.folder.join(&name);
-        partial
-            .file
-            .sync_all()
-            .and_then(|()| fs::rename(&partial.path, &local))
-            .map_err(HubError::cache("put in place", &local))?;
-        let record = UrlRecord { address: shown(self.url), name, bytes, digest };
-        write_json(&self.folder.join("file.json"), &record)?;
-        let _ = fs::remove_file(&partial.about);
-        Ok(FetchedFile { address: record.address, local, bytes, digest, was_there: false })
-    }
-
-    /// One request: from the first missing byte if the rest is known to belong to the same file, otherwise from the start.
-    async fn attempt(
-        &self,
-        client: &Client<'_>,
-        partial: &mut PartialFile,
-        model: &WebModel,
-    ) -> Result<(), RequestError> {
-        let end = partial.file.seek(SeekFrom::End(0)).map_err(HubError::cache("read", &partial.path))?;
-        // If a digest is wanted, it shows afterwards whether the parts belong together.
-        let may_resume = partial.part.validator.is_some() || self.wanted.is_some();
-        let from = if may_resume { end } else { 0 };
-        let headers = range_headers(from, partial.part.validator.as_deref());
-        let shown_url = shown(self.url);
-        let asked =
-            HubResponse { kind: HubKind::Model, name: &shown_url, revision: "", path: Some(&shown_url) };
-        let mut response = client.get(self.url, &headers, asked).await?;
-        let Some(is_resumed) = self.is_resumed(&response, from, partial)? else { return Ok(()) };
-        if !is_resumed {
-            partial.truncate()?;
-        }
-        let range = text(response.headers(), CONTENT_RANGE).and_then(content_range);
-        let length = text(response.headers(), CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-        let total = match is_resumed {
-            true => range.and_then(|(_, total)| total).or(partial.part.total),
-            false => length,
-        };
-        let now = UrlPart { validator: validator(&response), total };
-        if partial.part != now {
-            write_json(&partial.about, &now)?;
-            partial.part = now;
-        }
-        let mut done = if is_resumed { from } else { 0 };
-        let name = model.name();
-        while let Some(chunk) = client.chunk(&mut response).await? {
-            let bytes = chunk.as_ref();
-            done += bytes.len() as u64;
-            partial.file.write_all(bytes).map_err(HubError::cache("write", &partial.path))?;
-            self.progress.file(&name, done, partial.part.total);
-        }
-        Ok(())
-    }
-
-    /// Whether a response continues the partial file from the byte `from` on. `None` if every byte is there already.
-    fn is_resumed(
-        &self,
-        response: &Response,
-        from: u64,
-        partial: &mut PartialFile,
-    ) -> Result<Option<bool>, RequestError> {
-        let sent = text(response.headers(), CONTENT_RANGE);
-        let total = partial.part.total;
-        match response.status() {
-            StatusCode::PARTIAL_CONTENT => {
-                let is_same =
-                    |one: Option<&str>, other: Option<&str>| one.is_none() || other.is_none() || one == other;
-                let is_right =
-                    sent.and_then(content_range).is_some_and(|(first, of)| {
-                        first == from && (total.is_none() || of.is_none() || of == total)
-                    }) && is_same(partial.part.validator.as_deref(), validator(response).as_deref());
-                match is_right {
-                    true => Ok(Some(true)),
-                    false => Err(partial.restart(self.url, "the server sends another range")?),
-                }
-            }
-            StatusCode::RANGE_NOT_SATISFIABLE
-                if from > 0 && sent == Some(format!("bytes */{from}").as_str()) && total == Some(from) =>
-            {
-                Ok(None)
-            }
-            StatusCode::RANGE_NOT_SATISFIABLE => {
-                Err(partial.restart(self.url, "the server has no such range")?)
-            }
-            _ => Ok(Some(false)),
-        }
-    }
 
     /// The size and the digest of a whole file, where it is what it should be.
-    fn check(&self, file: &mut File, path: &Path) -> Result<(u64, Digest), HubError> {
-        let bytes = file.metadata().map_err(HubError::cache("read", path))?.len();
+    fn check(&self, partial: &mut PartialFile, wanted: Option<Digest>) -> Result<(u64, Digest), HubError> {
+        let bytes = partial.length();
+        let PartialFile { file, path, .. } = partial;
         file.rewind().map_err(HubError::cache("read", path))?;
         let mut magic = Vec::new();
         (&*file).take(4).read_to_end(&mut magic).map_err(HubError::cache("read", path))?;
         if magic != b"GGUF" {
             let reason = "what came is not in the GGUF format: it does not begin with `GGUF`; perhaps it is a page that leads \
                           to the file";
-            return Err(HubError::answer(self.url, reason));
+            return Err(HubError::answer(&self.url, reason));
         }
         file.rewind().map_err(HubError::cache("read", path))?;
         let digest = Digest::of_reader(&mut *file).map_err(HubError::cache("read", path))?;
-        match self.wanted.filter(|wanted| *wanted != digest) {
+        match wanted.filter(|wanted| *wanted != digest) {
             None => Ok((bytes, digest)),
             Some(wanted) => Err(HubError::answer(
-                self.url,
+                &self.url,
                 format!(
                     "what came has the digest {digest}, not {wanted}; it was deleted. The file there is another one, or was changed on the way"
                 ),
@@ -335,73 +224,18 @@ impl UrlClient<'_> {
     }
 
     /// An error of a server that is no hub.
-    fn plain(&self, error: HubError) -> HubError {
+    fn without_hub(&self, error: HubError) -> HubError {
         match error {
             HubError::NotFound(_) | HubError::Revision(_) => {
-                HubError::answer(self.url, "the server has no such file (404)")
+                HubError::answer(&self.url, "the server has no such file (404)")
             }
             HubError::Denied(_) => HubError::answer(
-                self.url,
+                &self.url,
                 "the server lets nobody have it without a key (401 or 403); no token is sent to a server that is no hub",
             ),
             other => other,
         }
     }
-}
-
-/// A file whose download is under way, and what is known about its content.
-struct PartialFile {
-    file: File,
-    path: PathBuf,
-    part: UrlPart,
-    /// The file that holds `part`.
-    about: PathBuf,
-}
-
-impl PartialFile {
-    /// Opens what an earlier download left in a folder; an empty file if there is nothing.
-    fn open(folder: &Path) -> Result<PartialFile, HubError> {
-        let (path, about) = (folder.join("partial"), folder.join("partial.json"));
-        let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
-        let file = opened.map_err(HubError::cache("open", &path))?;
-        Ok(PartialFile { file, path, part: read_json(&about).unwrap_or_default(), about })
-    }
-
-    fn length(&self) -> Result<u64, HubError> {
-        Ok(self.file.metadata().map_err(HubError::cache("read", &self.path))?.len())
-    }
-
-    fn truncate(&mut self) -> Result<(), HubError> {
-        self.file.set_len(0).and_then(|()| self.file.rewind()).map_err(HubError::cache("empty", &self.path))
-    }
-
-    /// Discards the content, so that the next attempt starts from the first byte.
-    fn restart(&mut self, url: &Url, reason: &str) -> Result<RequestError, HubError> {
-        self.truncate()?;
-        self.part = UrlPart::default();
-        write_json(&self.about, &self.part)?;
-        Ok(RequestError::Passing(RetryableError {
-            url: shown(url),
-            reason: reason.to_owned(),
-            retry_after: None,
-        }))
-    }
-}
-
-/// What tells whether the file is still the same.
-fn validator(response: &Response) -> Option<String> {
-    let headers = response.headers();
-    strong_etag(headers).or_else(|| text(headers, LAST_MODIFIED)).map(str::to_owned)
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), HubError> {
-    let bytes = serde_json::to_vec(value)
-        .map_err(|error| HubError::cache("write", path)(std::io::Error::from(error)))?;
-    write_whole(path, &bytes)
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use super::{Loader, LoaderError, Record, open};
 use crate::row::DataError;
-use crate::source::{DataFile, Format, FormatOptions, RowSource};
+use crate::source::{DataFile, FormatOptions, RowSource};
+use gage_config::FileFormat;
 
 /// The records of all files, in their order.
 pub(crate) struct Chain {
     files: Vec<DataFile>,
-    format: Format,
+    format: FileFormat,
     options: FormatOptions,
     /// Which file is read, and how many of its records were given.
     file: usize,

@@ -65,36 +65,23 @@ impl Delimited {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// Reads on to the end of a record; `None` at the end of the file. Its fields are taken apart
-    /// meanwhile. Empty lines are no records.
+    /// Reads on to the end of a record, and splits it into fields; `None` at the end of the file. Empty lines are no
+    /// records.
     fn read(&mut self) -> Result<Option<DelimitedLines>, LoaderError> {
-        let mut bytes = Vec::new();
-        let mut is_skimmed;
+        let (mut bytes, mut line, mut first, mut is_too_long) = (Vec::new(), Vec::new(), 0, false);
+        self.fields.clear();
         loop {
-            bytes.clear();
-            self.fields.begin();
-            is_skimmed = false;
-            if self.line_of(&mut bytes, &mut is_skimmed)? == 0 {
-                return Ok(None);
-            }
-            self.line += 1;
-            if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
-                bytes.drain(..BYTE_ORDER_MARK.len());
-            }
-            if !matches!(bytes.as_slice(), b"" | b"\n" | b"\r\n") {
-                break;
-            }
-        }
-        let first = self.line;
-        let mut is_too_long = bytes.len() >= MAX_ROW_BYTES;
-        if !is_skimmed {
-            self.fields.feed(&bytes);
-        }
-        let mut more = Vec::new();
-        while self.fields.is_open() {
-            more.clear();
-            is_skimmed = false;
-            if self.line_of(&mut more, &mut is_skimmed)? == 0 {
+            line.clear();
+            let mut is_skimmed = false;
+            if self.read_line(&mut line, &mut is_skimmed)? == 0 {
+                if first == 0 {
+                    return Ok(None);
+                }
+                // The last line has no line feed, which ends a record everywhere but within quotes.
+                self.fields.feed(b"\n", !is_too_long);
+                if !self.fields.is_open() {
+                    break;
+                }
                 let lines = self.line - first + 1;
                 return Err(LoaderError::Damaged(format!(
                     "a quoted field that begins in line {first} does not end; it would take all {lines} lines up to \
@@ -102,14 +89,26 @@ impl Delimited {
                 )));
             }
             self.line += 1;
-            is_too_long = is_too_long || bytes.len() + more.len() >= MAX_ROW_BYTES;
-            if is_too_long {
-                self.fields.forget();
-            } else {
-                bytes.extend_from_slice(&more);
+            if self.line == 1 && line.starts_with(BYTE_ORDER_MARK) {
+                line.drain(..BYTE_ORDER_MARK.len());
             }
+            if first == 0 {
+                if matches!(line.as_slice(), b"" | b"\n" | b"\r\n") {
+                    continue;
+                }
+                first = self.line;
+            }
+            is_too_long = is_too_long || bytes.len() + line.len() >= MAX_ROW_BYTES;
             if !is_skimmed {
-                self.fields.feed(&more);
+                self.fields.feed(&line, !is_too_long);
+            }
+            if bytes.is_empty() {
+                std::mem::swap(&mut bytes, &mut line);
+            } else if !is_too_long {
+                bytes.extend_from_slice(&line);
+            }
+            if !self.fields.is_open() {
+                break;
             }
         }
         let problem = match is_too_long {
@@ -117,19 +116,19 @@ impl Delimited {
                 let lines = self.line - first + 1;
                 Some(format!("the record of {lines} lines is longer than {MAX_ROW_BYTES} bytes"))
             }
-            false => self.fields.problem().map(str::to_owned),
+            false => self.fields.check(&bytes),
         };
         Ok(Some(DelimitedLines { first, bytes, problem }))
     }
 
-    /// Reads a line. Of one that is too long the fields are told no more than where they end.
-    fn line_of(&mut self, line: &mut Vec<u8>, is_skimmed: &mut bool) -> Result<u64, LoaderError> {
+    /// Reads a line. Of one that is too long the fields learn only where they end.
+    fn read_line(&mut self, line: &mut Vec<u8>, is_skimmed: &mut bool) -> Result<u64, LoaderError> {
         let Delimited { input, fields, .. } = self;
         input.read_line_with(line, |kept, beyond| {
             if !std::mem::replace(is_skimmed, true) {
-                fields.skim(kept);
+                fields.feed(kept, false);
             }
-            fields.skim(beyond);
+            fields.feed(beyond, false);
         })
     }
 

@@ -8,7 +8,7 @@ const FIRST: u8 = 0x1f;
 /// The second.
 const SECOND: u8 = 0x8b;
 
-/// Bytes behind the last member that begin no further one.
+/// Bytes after the last member that begin no further one.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the gzip stream is over, and bytes follow that are no gzip (the first is {first:#04x}); unpack the file with gzip \
@@ -20,7 +20,7 @@ pub(crate) struct Trailing {
 
 /// Unpacks one member after the other.
 pub(crate) struct Gzip<R> {
-    /// None behind the last member.
+    /// None after the last member.
     member: Option<GzDecoder<R>>,
 }
 

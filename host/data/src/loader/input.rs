@@ -2,7 +2,7 @@
 
 use super::gzip::{Gzip, Trailing};
 use super::{FileKind, LoaderError, MAX_ROW_BYTES};
-use crate::source::Format;
+use gage_config::FileFormat;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
 
@@ -24,7 +24,7 @@ pub(crate) struct Input {
 impl Input {
     /// Reads an opened file. Members of gzip and frames of zstd that follow one another are one
     /// text.
-    pub(crate) fn open(file: File, kind: FileKind, format: Format) -> Result<Input, LoaderError> {
+    pub(crate) fn open(file: File, kind: FileKind, format: FileFormat) -> Result<Input, LoaderError> {
         let plain = BufReader::with_capacity(BUFFER_BYTES, file);
         let (reader, packing): (Box<dyn BufRead + Send>, _) = match kind {
             FileKind::Gzip => {
@@ -58,7 +58,7 @@ impl Input {
         self.reader.fill_buf().map_err(|error| fault(packing, error))
     }
 
-    /// Goes on behind so many bytes of the chunk.
+    /// Goes on after so many bytes of the chunk.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.reader.consume(bytes);
     }

@@ -1,7 +1,8 @@
 //! The kind of a file by its first bytes.
 
 use super::LoaderError;
-use crate::source::{DataFile, Format};
+use crate::source::DataFile;
+use gage_config::FileFormat;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 
@@ -67,18 +68,18 @@ impl FileKind {
     }
 
     /// Makes sure that a loader reads this.
-    pub(crate) fn check(self, format: Format) -> Result<(), LoaderError> {
+    pub(crate) fn check(self, format: FileFormat) -> Result<(), LoaderError> {
         let message = match (self, format) {
             (FileKind::Foreign(name, advice), _) => format!("the file is {name}; {advice}"),
             (FileKind::EncryptedParquet, _) => "the Parquet file is encrypted; decrypt it first".to_owned(),
-            (FileKind::Parquet, Format::Parquet) => return Ok(()),
+            (FileKind::Parquet, FileFormat::Parquet) => return Ok(()),
             (FileKind::Parquet, _) => "the file is Parquet; use loader: parquet".to_owned(),
-            (FileKind::Gzip | FileKind::Zstd, Format::Parquet) => {
+            (FileKind::Gzip | FileKind::Zstd, FileFormat::Parquet) => {
                 "the file is compressed as a whole; decompress it if it is Parquet, or use loader: jsonl, json, \
                  csv or tsv, which read compressed text"
                     .to_owned()
             }
-            (FileKind::Plain, Format::Parquet) => "the file is not Parquet, which begins with 'PAR1'; text is read by \
+            (FileKind::Plain, FileFormat::Parquet) => "the file is not Parquet, which begins with 'PAR1'; text is read by \
                                                loader: jsonl, json, csv or tsv"
                 .to_owned(),
             (FileKind::Plain | FileKind::Gzip | FileKind::Zstd, _) => return Ok(()),
@@ -87,7 +88,7 @@ impl FileKind {
     }
 
     /// Makes sure that what was compressed is text.
-    pub(crate) fn check_unpacked(self, format: Format) -> Result<(), LoaderError> {
+    pub(crate) fn check_unpacked(self, format: FileFormat) -> Result<(), LoaderError> {
         match self {
             FileKind::Plain => Ok(()),
             FileKind::Gzip | FileKind::Zstd => {
@@ -182,13 +183,13 @@ mod tests {
     #[test]
     fn a_file_of_another_format_names_its_loader() {
         for (kind, format, expected) in [
-            (FileKind::Parquet, Format::Jsonl, Some("use loader: parquet")),
-            (FileKind::EncryptedParquet, Format::Parquet, Some("is encrypted")),
-            (FileKind::Plain, Format::Parquet, Some("is not Parquet")),
-            (FileKind::Gzip, Format::Parquet, Some("compressed as a whole")),
-            (FileKind::Gzip, Format::Csv, None),
-            (FileKind::Zstd, Format::Json, None),
-            (FileKind::Parquet, Format::Parquet, None),
+            (FileKind::Parquet, FileFormat::Jsonl, Some("use loader: parquet")),
+            (FileKind::EncryptedParquet, FileFormat::Parquet, Some("is encrypted")),
+            (FileKind::Plain, FileFormat::Parquet, Some("is not Parquet")),
+            (FileKind::Gzip, FileFormat::Parquet, Some("compressed as a whole")),
+            (FileKind::Gzip, FileFormat::Csv, None),
+            (FileKind::Zstd, FileFormat::Json, None),
+            (FileKind::Parquet, FileFormat::Parquet, None),
         ] {
             let message = match kind.check(format) {
                 Err(LoaderError::Unsuited(message)) => Some(message),

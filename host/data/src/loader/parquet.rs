@@ -1,7 +1,7 @@
 //! The `parquet` loader: row groups are streamed, and each row is written as a JSON object.
 //!
-//! The crate's own rows lose what JSON can keep (nanoseconds, time zones, identifiers), and stop
-//! the program at types that they do not know. So rows are put together here, from its columns.
+//! The rows of the crate `parquet` lose what JSON can keep (nanoseconds, time zones, identifiers), and panic at types that
+//! they do not know. So rows are assembled here from the columns, exactly and in bounded memory.
 
 mod assemble;
 mod calendar;
@@ -9,7 +9,6 @@ mod cell;
 mod column;
 mod decimal;
 mod leaf;
-mod media;
 mod page;
 mod shape;
 
@@ -54,7 +53,7 @@ impl Parquet {
         groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
     }
 
-    /// Goes to the next row group that has rows; `false` behind the last.
+    /// Goes to the next row group that has rows; `false` after the last.
     fn next_group(&mut self) -> Result<bool, LoaderError> {
         while self.left == 0 {
             if self.group >= self.reader.num_row_groups() {

@@ -1,9 +1,11 @@
 //! `data:` URLs.
 //!
-//! The crate `data-url` is not used: it has no limit of decoded bytes, says nothing about the place of an error, drops
-//! everything after a `#`, and cannot tell how a URL was spelled.
+//! The crate `data-url` (0.3) is not used: it drops everything after a `#` without an error, and keeps to itself where the
+//! base64 of a URL is damaged.
 
 use super::error::{MediaError, MediaErrorKind};
+use super::format::Format;
+use super::sniff::sniff;
 use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
@@ -59,6 +61,16 @@ pub(super) fn encode(media_type: &str, bytes: &[u8]) -> String {
     let mut url = format!("data:{media_type};base64,");
     STANDARD.encode_string(bytes, &mut url);
     url
+}
+
+/// Bytes of no known name as a `data:` URL, with the media type that their beginning tells.
+pub(crate) fn embedded_url(bytes: &[u8]) -> String {
+    use Format::{Flac, Gif, Jpeg, Mp3, Ogg, Pdf, Png, Unknown, Wav, WebP};
+    let format = match sniff(bytes) {
+        known @ (Png | Jpeg | Gif | WebP | Wav | Flac | Ogg | Mp3 | Pdf) => known,
+        _ => Unknown,
+    };
+    encode(format.media_type(), bytes)
 }
 
 /// The bytes, and whether the text was strict base64.
@@ -125,6 +137,21 @@ mod tests {
             let found = found.as_ref().map(|url| (url.declared, &url.bytes[..], url.is_plain));
             assert_eq!(found.map_err(|error| error.kind), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn bytes_get_the_media_type_of_their_beginning() {
+        for (bytes, expected) in [
+            (&b"\x89PNG\r\n\x1a\n\0"[..], "image/png"),
+            (b"RIFF\0\0\0\0WAVEfmt ", "audio/wav"),
+            (b"\xff\xfb\x90", "audio/mpeg"),
+            (b"%PDF-1.7", "application/pdf"),
+            (b"text", "application/octet-stream"),
+            (b"", "application/octet-stream"),
+        ] {
+            assert!(embedded_url(bytes).starts_with(&format!("data:{expected};base64,")), "{bytes:?}");
+        }
+        assert_eq!(embedded_url(b"GIF87a"), "data:image/gif;base64,R0lGODdh");
     }
 
     proptest! {

@@ -10,7 +10,7 @@ use gage_core::Message;
 impl MediaStore {
     /// Makes `data:` URLs of local media, for a request, with the media type of the content; images
     /// are resized if the options say so, and so are those in `data:` URLs. A `data:` URL that is not
-    /// base64 with the media type of its content is written anew. Remote URLs stay.
+    /// base64 with the media type of its content is written again. Remote URLs stay.
     ///
     /// # Errors
     /// The first medium that is wrong, with its place; `media_unreadable` for a file that is not what

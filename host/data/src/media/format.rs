@@ -65,15 +65,7 @@ impl Format {
 
     /// The codec that decodes it, where there is one.
     pub(super) fn codec(self) -> Option<image::ImageFormat> {
-        match self {
-            Png => Some(image::ImageFormat::Png),
-            Jpeg => Some(image::ImageFormat::Jpeg),
-            Gif => Some(image::ImageFormat::Gif),
-            WebP => Some(image::ImageFormat::WebP),
-            Bmp => Some(image::ImageFormat::Bmp),
-            Tiff => Some(image::ImageFormat::Tiff),
-            _ => None,
-        }
+        image::ImageFormat::from_mime_type(self.media_type()).filter(image::ImageFormat::reading_enabled)
     }
 
     /// Whether a part of this kind may hold it. Content of no known type may be anything but an

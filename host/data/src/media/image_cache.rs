@@ -2,13 +2,14 @@
 //!
 //! One file for each image and size, `media/<two digits>/<digest>.png` or `.jpg`; the digest is over
 //! the source's digest, the size and the version of the encoder. Files appear by renaming, so that
-//! processes may race. One that is no such image is made anew.
+//! processes may race. One that is no such image is made again.
 
 use super::error::{MediaError, MediaErrorKind};
 use super::format::Format;
 use super::resize::ENCODER;
 use super::sniff::sniff;
 use super::truncation::is_whole;
+use crate::private_folder;
 use gage_core::Digest;
 use image::ImageReader;
 use std::io::{Cursor, Write as _};
@@ -41,15 +42,14 @@ impl ImageCache {
     /// `media_options` if it cannot be made.
     pub(super) fn open(folder: &Path) -> Result<ImageCache, MediaError> {
         let folder = folder.join("media");
-        let opened = make_folder(&folder).and_then(|()| restrict(&folder));
-        opened.map_err(|error| {
+        private_folder::make(&folder).map_err(|error| {
             MediaError::new(MediaErrorKind::Options, format!("cache folder {}: {error}", folder.display()))
         })?;
         Ok(ImageCache { folder })
     }
 
-    /// Takes an image, if it is there and sound.
-    pub(super) fn take(&self, key: CacheKey) -> CachedImage {
+    /// Reads an image, if it is there and sound.
+    pub(super) fn read(&self, key: CacheKey) -> CachedImage {
         match std::fs::read(self.path(key)) {
             Ok(bytes) if is_sound(&bytes, key) => CachedImage::Sound(bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => CachedImage::Absent,
@@ -70,7 +70,7 @@ impl ImageCache {
 
     fn write(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         let folder = path.parent().unwrap_or(&self.folder);
-        make_folder(folder)?;
+        private_folder::make(folder)?;
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.persist(path).map_err(|error| error.error)?;
@@ -91,27 +91,4 @@ fn is_sound(bytes: &[u8], key: CacheKey) -> bool {
     let Some(codec) = key.format.codec() else { return false };
     let size = || ImageReader::with_format(Cursor::new(bytes), codec).into_dimensions().ok();
     sniff(bytes) == key.format && is_whole(bytes, key.format) && size() == Some(key.size)
-}
-
-#[cfg(unix)]
-fn make_folder(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(unix)]
-fn restrict(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    // This fails for a folder of another user, who could put other images into it.
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
-}
-
-#[cfg(not(unix))]
-fn make_folder(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)
-}
-
-#[cfg(not(unix))]
-fn restrict(_folder: &Path) -> std::io::Result<()> {
-    Ok(())
 }

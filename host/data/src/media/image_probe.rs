@@ -77,7 +77,7 @@ pub(super) enum ImageProbeError {
     Decoder(ImageError),
 }
 
-/// A decoder behind its header, for an image of at most so many pixels.
+/// A decoder after its header, for an image of at most so many pixels.
 pub(super) fn open<'a>(
     bytes: &'a [u8],
     codec: image::ImageFormat,

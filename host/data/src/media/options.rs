@@ -1,22 +1,9 @@
 //! Options of media: the folders, the checks and the resizing.
 
 use super::error::{MediaError, MediaErrorKind};
+use crate::hub::LazyHubFiles;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Has files that are put below the content root when they are first asked for.
-pub trait MediaFiles: std::fmt::Debug + Send + Sync {
-    /// Makes sure that the file lies there which a relative path means, and says how it is reached from the content
-    /// root, without detours; nothing where there is no such file.
-    ///
-    /// # Errors
-    /// Why a file that there is cannot be had.
-    fn provide(&self, written: &str) -> Result<Option<String>, String>;
-
-    /// Fetches what lies elsewhere of these, several at a time, until it is stopped. What goes wrong with one of
-    /// them is said when it is asked for.
-    fn bring(&self, written: &[&str], is_stopped: &dyn Fn() -> bool);
-}
 
 /// How the media of one dataset are found and checked.
 #[derive(Clone, Debug)]
@@ -27,18 +14,14 @@ pub struct MediaOptions {
     pub shown_root: String,
     /// Further folders that may be read; default none. They must exist.
     pub allowed_roots: Vec<PathBuf>,
-    /// Most bytes of one image, in a file or a `data:` URL; default 64 MiB.
-    pub most_image_bytes: u64,
-    /// Most bytes of one sound, video or document; default 1 GiB. Files are read as a stream.
+    /// Most bytes of one medium, in a file or a `data:` URL; default 64 MiB.
     pub most_bytes: u64,
-    /// Most bytes of one medium that is held in memory, to be embedded or handed out; default 64 MiB.
-    pub most_embedded_bytes: u64,
     /// How images are checked and resized.
     pub image: ImageOptions,
     /// Whether local media become `data:` URLs in the Sample itself; default no.
     pub embed_local_media: bool,
-    /// Has files that do not lie there yet; default nobody.
-    pub files: Option<Arc<dyn MediaFiles>>,
+    /// Further files of the repository that the dataset is from; default none.
+    pub files: Option<Arc<LazyHubFiles>>,
     /// Where resized images are kept, in its subfolder `media`; default nowhere.
     pub cache_folder: Option<PathBuf>,
 }
@@ -50,9 +33,7 @@ impl MediaOptions {
             content_root: content_root.into(),
             shown_root: shown_root.into(),
             allowed_roots: Vec::new(),
-            most_image_bytes: 64 << 20,
-            most_bytes: 1 << 30,
-            most_embedded_bytes: 64 << 20,
+            most_bytes: 64 << 20,
             image: ImageOptions::default(),
             embed_local_media: false,
             files: None,

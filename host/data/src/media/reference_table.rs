@@ -44,7 +44,7 @@ impl<'a> ReferenceTable<'a> {
     }
 
     /// Looks at a source, and counts it as referred to if that is so.
-    pub(super) fn look(
+    pub(super) fn resolve(
         &mut self,
         kind: MediaKind,
         written: &str,
@@ -55,7 +55,7 @@ impl<'a> ReferenceTable<'a> {
             Some(index) => *index,
             None if Source::is_digest(written) => self.by_digest(kind, written)?,
             None => {
-                let medium = self.store.look(kind, written, self.purpose)?;
+                let medium = self.store.inspect(kind, written, self.purpose)?;
                 let is_same = |entry: &ReferenceEntry| {
                     entry.kind == kind && entry.path.is_some() && entry.path == medium.path
                 };

@@ -60,7 +60,6 @@ impl MediaStore {
             }
         };
         put_in_front(sample, added);
-        self.counters.unreferenced.add(unreferenced);
         write_lists(sample, brought.map(|brought| brought.rest), unreferenced, &ledger);
         Ok(())
     }
@@ -177,7 +176,7 @@ pub(super) fn settle_content(
     for (index, part) in content.iter_mut().enumerate() {
         if let ContentPart::Media { kind, url, .. } = part {
             let entry = ledger
-                .look(*kind, url, true)
+                .resolve(*kind, url, true)
                 .map_err(|error| error.at(format!("{pointer}/{index}/{}/url", kind.type_name())))?;
             entry.url.clone_into(url);
         }
@@ -200,13 +199,13 @@ fn add_hooked(
             let message = format!("`extra` of media that a hook gives may not hold '{key}'");
             return Err(MediaError::new(MediaErrorKind::Url, message).of(&source));
         }
-        let shown = ledger.look(kind, &source, false)?.url.clone();
+        let shown = ledger.resolve(kind, &source, false)?.url.clone();
         let stands = standing.iter().any(|part| match part {
             ContentPart::Media { kind: there, url, .. } => *there == kind && *url == shown,
             ContentPart::Text { .. } => false,
         });
         if !stands {
-            let url = ledger.look(kind, &source, true)?.url.clone();
+            let url = ledger.resolve(kind, &source, true)?.url.clone();
             added.push(ContentPart::Media { kind, url, options: LazyObject::default(), extra: extra.into() });
         }
     }
@@ -223,7 +222,7 @@ fn add_brought(
 ) -> Result<(), MediaError> {
     for (index, entry) in entries.iter().enumerate() {
         let found = ledger
-            .look(kind, &entry.url, true)
+            .resolve(kind, &entry.url, true)
             .map_err(|error| error.at(format!("{MULTI_MODAL_POINTER}/{key}/{index}")))?;
         let url = found.url.clone();
         let (options, extra) = (entry.options.clone().into(), LazyObject::default());

@@ -9,20 +9,22 @@ use super::format::{Claim, Format, agree};
 use super::image_cache::{CacheKey, CachedImage, ImageCache};
 use super::image_probe::{ImageProbe, examine};
 use super::options::{Bounds, MediaOptions};
-use super::probe_cache::{ProbeCache, RecentProbes};
 use super::resize::{format_of, resize, target};
 use super::sniff::{is_lfs_pointer, sniff};
 use super::source::Source;
-use super::stats::{Counters, MediaStats};
+use super::stats::MediaStats;
 use super::truncation::missing_wav_bytes;
 use gage_core::{ContentPart, Digest, MediaKind, Sample};
+use lru::LruCache;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
-/// How many images are remembered as sound or broken, and how many files by their digest.
-const MAX_CACHED_PROBES: usize = 65_536;
+/// How many images are remembered as sound or broken.
+const MAX_CACHED_PROBES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
 /// Bytes of decoded pixels that are in memory at once, in all threads; more for one image that is
 /// larger than this.
 const PIXEL_BUDGET: u64 = 512 << 20;
@@ -30,28 +32,18 @@ const PIXEL_BUDGET: u64 = 512 << 20;
 /// The media of one dataset. All threads may share it.
 pub struct MediaStore {
     pub(super) options: MediaOptions,
-    pub(super) counters: Counters,
+    stats: Mutex<MediaStats>,
     bounds: Option<Bounds>,
     roots: AllowedRoots,
     cache: Option<ImageCache>,
     permits: DecodeBudget,
-    outcomes: ProbeCache,
-    /// Where files are, by the digest of their content.
-    files: Mutex<RecentProbes<Digest, RootMatch>>,
+    /// What probing an image found, by its digest. One thread probes, and the others wait for it.
+    probes: Mutex<LruCache<Digest, Arc<OnceLock<Result<ImageProbe, MediaError>>>>>,
     /// Half a digest of the content for each file, by a hash of its path: 16 bytes a file.
     fingerprints: Mutex<HashMap<u64, u64>>,
 }
 
-/// A medium by its digest.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MediaBytes {
-    /// Such as `image/png`.
-    pub media_type: &'static str,
-    /// The file's content, not resized.
-    pub bytes: Vec<u8>,
-}
-
-/// A medium that was looked at.
+/// A medium that was inspected.
 pub(super) struct Medium {
     /// How a Sample writes it.
     pub(super) shown: String,
@@ -96,45 +88,27 @@ impl MediaStore {
             roots: AllowedRoots::open(&options.content_root, &options.shown_root, &options.allowed_roots)?,
             cache: options.cache_folder.as_deref().map(ImageCache::open).transpose()?,
             permits: DecodeBudget::new(PIXEL_BUDGET),
-            outcomes: ProbeCache::new(MAX_CACHED_PROBES),
-            files: Mutex::new(RecentProbes::new(MAX_CACHED_PROBES)),
+            probes: Mutex::new(LruCache::new(MAX_CACHED_PROBES)),
             fingerprints: Mutex::default(),
-            counters: Counters::default(),
+            stats: Mutex::default(),
             options,
         })
     }
 
     /// How much was done so far.
-    pub fn stats(&self) -> MediaStats {
-        self.counters.snapshot()
+    #[cfg(test)]
+    pub(super) fn stats(&self) -> MediaStats {
+        *self.stats.lock()
     }
 
-    /// The content of a local file that was settled, by its digest. The last 32,768 files at least are
-    /// remembered; media in `data:` URLs lie in the messages themselves.
-    ///
-    /// # Errors
-    /// `media_missing` for a digest that is not remembered, `media_unreadable` if the file changed,
-    /// and what reading it can end with.
-    pub fn read(&self, digest: Digest) -> Result<MediaBytes, MediaError> {
-        let found = self.file_of(digest)?;
-        let content = self
-            .read_file(&found, self.options.most_embedded_bytes, true)
-            .map_err(|error| error.of(&found.shown))?;
-        if content.digest != digest {
-            return Err(changed().of(&found.shown));
-        }
-        let media_type = media_type(sniff(&content.bytes), Claim::of_path(&found.shown));
-        Ok(MediaBytes { media_type, bytes: content.bytes })
-    }
-
-    /// Looks at a medium, as a row or a Sample writes it.
-    pub(super) fn look(
+    /// Inspects a medium, as a row or a Sample writes it.
+    pub(super) fn inspect(
         &self,
         kind: MediaKind,
         written: &str,
         purpose: Purpose,
     ) -> Result<Medium, MediaError> {
-        self.look_unnamed(kind, written, purpose).map_err(|error| error.of(written))
+        self.inspect_unnamed(kind, written, purpose).map_err(|error| error.of(written))
     }
 
     /// The local file that a row means, without symbolic links; its content is not looked at.
@@ -145,7 +119,12 @@ impl MediaStore {
         }
     }
 
-    fn look_unnamed(&self, kind: MediaKind, written: &str, purpose: Purpose) -> Result<Medium, MediaError> {
+    fn inspect_unnamed(
+        &self,
+        kind: MediaKind,
+        written: &str,
+        purpose: Purpose,
+    ) -> Result<Medium, MediaError> {
         let order = match purpose {
             Purpose::Check(order) | Purpose::Embed(order, _) => order,
         };
@@ -154,19 +133,15 @@ impl MediaStore {
                 let shown = written.to_owned();
                 return Ok(Medium { shown, path: None, facts: None, embedded: None });
             }
-            Source::Inline => return self.look_inline(kind, written, purpose),
+            Source::Inline => return self.inspect_inline(kind, written, purpose),
             Source::Local(path) => match self.provided(&path)? {
                 Some(below) => self.roots.find(&below, PathOrder::OfRow)?,
                 None => self.roots.find(&path, order)?,
             },
         };
         let is_embedded = matches!(purpose, Purpose::Embed(..));
-        let most = match is_embedded {
-            true => self.most_bytes(kind).min(self.options.most_embedded_bytes),
-            false => self.most_bytes(kind),
-        };
         let is_whole = is_embedded || kind == MediaKind::Image;
-        let content = self.read_file(&found, most, is_whole)?;
+        let content = self.read_file(&found, is_whole)?;
         self.check_unchanged(&found, content.digest)?;
         let claim = Claim::of_path(&found.shown);
         let (facts, format, picture) = self.facts(kind, &content, claim)?;
@@ -174,13 +149,15 @@ impl MediaStore {
             true => Some(self.data_url(&content.bytes, format, &facts, picture)?),
             false => None,
         };
-        self.files.lock().insert(facts.digest, found.clone());
         Ok(Medium { shown: found.shown, path: Some(found.path), facts: Some(facts), embedded })
     }
 
-    /// Fetches the media that some Samples refer to, those that do not lie here, several at a time; until it is
-    /// stopped.
-    pub(crate) fn bring<'s>(&self, samples: impl Iterator<Item = &'s Sample>, is_stopped: &dyn Fn() -> bool) {
+    /// Fetches the media that some Samples refer to and that are not here yet, several at a time, until it is stopped.
+    pub(crate) fn prefetch<'s>(
+        &self,
+        samples: impl Iterator<Item = &'s Sample>,
+        is_stopped: &dyn Fn() -> bool,
+    ) {
         let Some(files) = &self.options.files else { return };
         let mut written = Vec::new();
         for sample in samples {
@@ -194,7 +171,7 @@ impl MediaStore {
                 }
             }
         }
-        files.bring(&written, is_stopped);
+        files.prefetch(&written, is_stopped);
     }
 
     /// How a relative path may be meant: as it is written, or with the content root in front.
@@ -207,7 +184,7 @@ impl MediaStore {
     fn provided(&self, written: &str) -> Result<Option<String>, MediaError> {
         let Some(files) = &self.options.files else { return Ok(None) };
         for path in self.spellings(written) {
-            let found = files.provide(path);
+            let found = files.fetch_named(path);
             let found = found.map_err(|message| MediaError::new(MediaErrorKind::Unreadable, message))?;
             if found.is_some() {
                 return Ok(found);
@@ -216,8 +193,8 @@ impl MediaStore {
         Ok(None)
     }
 
-    fn look_inline(&self, kind: MediaKind, written: &str, purpose: Purpose) -> Result<Medium, MediaError> {
-        let url = data_url::decode(written, self.most_bytes(kind))?;
+    fn inspect_inline(&self, kind: MediaKind, written: &str, purpose: Purpose) -> Result<Medium, MediaError> {
+        let url = data_url::decode(written, self.options.most_bytes)?;
         let (declared, is_plain) = (url.declared, url.is_plain);
         if url.bytes.is_empty() {
             return Err(MediaError::new(MediaErrorKind::Truncated, "the data URL is empty"));
@@ -264,12 +241,10 @@ impl MediaStore {
             _ => None,
         };
         let target = match (self.bounds, picture) {
+            // An image of a format that is not decoded is sent as it is.
             (Some(bounds), Some(picture)) => match picture.seen_size() {
                 Some(size) => target(size, bounds)?,
-                None => {
-                    self.counters.images_not_resizable.add(1);
-                    None
-                }
+                None => None,
             },
             _ => None,
         };
@@ -279,11 +254,13 @@ impl MediaStore {
     }
 
     fn examine(&self, content: &Content, format: Format) -> Result<ImageProbe, MediaError> {
-        self.outcomes.get_or_probe(content.digest, || {
+        let probe = Arc::clone(self.probes.lock().get_or_insert(content.digest, Arc::default));
+        let probed = probe.get_or_init(|| {
             let picture = examine(&content.bytes, format, self.options.image.most_pixels, &self.permits)?;
-            self.counters.images_decoded.add(u64::from(picture.size.is_some()));
+            self.stats.lock().images_decoded += u64::from(picture.size.is_some());
             Ok(picture)
-        })
+        });
+        probed.clone()
     }
 
     /// The bytes as they are sent, as a `data:` URL.
@@ -310,29 +287,28 @@ impl MediaStore {
         picture: &ImageProbe,
         key: CacheKey,
     ) -> Result<Vec<u8>, MediaError> {
-        match self.cache.as_ref().map(|cache| cache.take(key)) {
+        match self.cache.as_ref().map(|cache| cache.read(key)) {
             Some(CachedImage::Sound(bytes)) => {
-                self.counters.cache_hits.add(1);
+                self.stats.lock().cache_hits += 1;
                 return Ok(bytes);
             }
-            Some(CachedImage::Damaged) => self.counters.cache_repairs.add(1),
+            Some(CachedImage::Damaged) => self.stats.lock().cache_repairs += 1,
             Some(CachedImage::Absent) | None => {}
         }
         let made = resize(bytes, format, picture, key.size, self.options.image.most_pixels, &self.permits)?;
-        self.counters.images_resized.add(1);
+        self.stats.lock().images_resized += 1;
         if let Some(cache) = &self.cache {
             cache.store(key, &made);
         }
         Ok(made)
     }
 
-    fn read_file(&self, found: &RootMatch, most: u64, is_whole: bool) -> Result<Content, MediaError> {
+    fn read_file(&self, found: &RootMatch, is_whole: bool) -> Result<Content, MediaError> {
         let content = match is_whole {
-            true => file::read_whole(&found.path, most)?,
-            false => file::read_head(&found.path, most)?,
+            true => file::read_whole(&found.path, self.options.most_bytes)?,
+            false => file::read_head(&found.path, self.options.most_bytes)?,
         };
-        self.counters.files_read.add(1);
-        self.counters.bytes_read.add(content.length);
+        self.stats.lock().files_read += 1;
         Ok(content)
     }
 
@@ -350,26 +326,6 @@ impl MediaStore {
             false => Err(changed()),
         }
     }
-
-    fn file_of(&self, digest: Digest) -> Result<RootMatch, MediaError> {
-        let found = self.files.lock().get(&digest);
-        found.ok_or_else(|| {
-            let message = format!("no local file with the digest {digest} was settled, or it was long ago");
-            MediaError::new(MediaErrorKind::Missing, message)
-        })
-    }
-
-    fn most_bytes(&self, kind: MediaKind) -> u64 {
-        match kind {
-            MediaKind::Image => self.options.most_image_bytes,
-            _ => self.options.most_bytes,
-        }
-    }
-}
-
-/// The media type of a file that was checked before.
-fn media_type(format: Format, claim: Option<Claim>) -> &'static str {
-    agree(format, MediaKind::File, claim, false).unwrap_or(format.media_type())
 }
 
 fn changed() -> MediaError {

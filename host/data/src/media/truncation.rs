@@ -1,6 +1,6 @@
 //! Detection of images that are cut off.
 //!
-//! Decoders stop behind the last pixel that they need, and some fill in what is missing. So the
+//! Decoders stop after the last pixel that they need, and some fill in what is missing. So the
 //! frame of each format is walked: its blocks, up to the mark of its end.
 
 use super::format::Format;
@@ -47,7 +47,7 @@ fn png_end(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// Segments with their lengths; behind the start of a scan everything up to the next mark.
+/// Segments with their lengths; after the start of a scan everything up to the next mark.
 fn jpeg_end(bytes: &[u8]) -> Option<()> {
     let mut offset = 2;
     loop {

@@ -1,6 +1,7 @@
 //! Rows that are prepared together: each is a row, a Sample, or rejected.
 
 use super::{PreparedSample, SampleProjection};
+use crate::media::MediaSource;
 use crate::rejection::Rejection;
 use crate::row::{Row, RowPosition, RowProblem, digest_of as row_digest};
 use gage_core::{Outcome, Sample};
@@ -25,6 +26,8 @@ struct Item {
     place: RowPosition,
     text: Text,
     state: ItemState,
+    /// What doc hooks found for its Sample.
+    media: Vec<MediaSource>,
 }
 
 /// The text of a row.
@@ -55,10 +58,10 @@ impl<'f> Batch<'f> {
                     (Text::Raw(raw.len() - 1), ItemState::Row)
                 }
                 Err(RowProblem { message, text, digest }) => {
-                    (Text::Unread(digest), ItemState::Rejected(Box::new(Rejection::of_row(message, text))))
+                    (Text::Unread(digest), Rejection::of_row(message, text).into())
                 }
             };
-            Item { index, number, file, place, text, state }
+            Item { index, number, file, place, text, state, media: Vec::new() }
         });
         let items = items.collect();
         Batch { raw, items, files, preprocessor: String::new() }
@@ -79,15 +82,10 @@ impl<'f> Batch<'f> {
             if !matches!(item.state, ItemState::Row | ItemState::Converted(_)) {
                 continue;
             }
-            let result = results.next().unwrap_or_else(|| Err(missing()));
-            item.state = match result {
+            item.state = match results.next().unwrap_or_else(|| Err(missing())) {
                 Ok(PreprocessorOutput::Sample(text)) => ItemState::Converted(text),
-                Ok(PreprocessorOutput::Skipped(reason)) => {
-                    item.rejected(self.files, &self.raw, Rejection::skipped(reason))
-                }
-                Err(error) => {
-                    item.rejected(self.files, &self.raw, Rejection::of_plugin(&self.preprocessor, error))
-                }
+                Ok(PreprocessorOutput::Skipped(reason)) => Rejection::skipped(reason).into(),
+                Err(error) => Rejection::of_plugin(&self.preprocessor, error).into(),
             };
         }
     }
@@ -98,8 +96,7 @@ impl<'f> Batch<'f> {
             if let ItemState::Converted(text) = &item.state
                 && let Err(error) = text.parse()
             {
-                let rejection = Rejection::of_plugin(&self.preprocessor, error);
-                item.state = item.rejected(self.files, &self.raw, rejection);
+                item.state = Rejection::of_plugin(&self.preprocessor, error).into();
             }
         }
     }
@@ -115,7 +112,7 @@ impl<'f> Batch<'f> {
                         complete(Arc::make_mut(&mut sample), item.number);
                         ItemState::Sample(sample)
                     }
-                    Err(rejection) => item.rejected(self.files, &self.raw, rejection),
+                    Err(rejection) => rejection.into(),
                 },
                 other => other,
             };
@@ -132,10 +129,18 @@ impl<'f> Batch<'f> {
 
     /// Does something with each Sample, in order; an error rejects it.
     pub(super) fn each(&mut self, mut work: impl FnMut(&mut Sample) -> Result<(), Rejection>) {
+        self.each_with_media(|sample, _| work(sample));
+    }
+
+    /// As [`Batch::each`], with the media that doc hooks found for the Sample.
+    pub(super) fn each_with_media(
+        &mut self,
+        mut work: impl FnMut(&mut Sample, &mut Vec<MediaSource>) -> Result<(), Rejection>,
+    ) {
         for item in &mut self.items {
             let ItemState::Sample(sample) = &mut item.state else { continue };
-            if let Err(rejection) = work(Arc::make_mut(sample)) {
-                item.state = item.rejected(self.files, &self.raw, rejection);
+            if let Err(rejection) = work(Arc::make_mut(sample), &mut item.media) {
+                item.state = rejection.into();
             }
         }
     }
@@ -147,20 +152,25 @@ impl<'f> Batch<'f> {
         let Batch { raw, items, files, .. } = self;
         let finish = |item: Item| {
             let (index, number, row_digest) = (item.index, item.number, item.digest(&raw));
-            let result = match item.state {
-                ItemState::Sample(sample) => Ok(keep(sample)),
-                ItemState::Rejected(rejection) => Err(rejection),
+            let place = files.get(item.file).map(|file| format!("{} of {file}", item.place));
+            let place = place.unwrap_or_else(|| item.place.to_string());
+            let row = item.raw(&raw).map(|row| row.body.as_str());
+            let rejection = match item.state {
+                ItemState::Sample(sample) => {
+                    return PreparedSample { index, row_digest, result: Ok(keep(sample)) };
+                }
+                ItemState::Rejected(rejection) => *rejection,
                 // Without a preprocessor nothing becomes a Sample.
-                ItemState::Row | ItemState::Converted(_) => Err(Box::new(item.located(
-                    files,
-                    &raw,
-                    Rejection::of_plugin("no preprocessor", missing()),
-                ))),
+                ItemState::Row | ItemState::Converted(_) => {
+                    Rejection::of_plugin("no preprocessor", missing())
+                }
             };
-            let result = result.map_err(|mut rejection| {
-                rejection.id = format!("row-{number}");
-                rejection
-            });
+            // The reader has named the place of a row that it could not read.
+            let rejection = match row {
+                Some(row) => rejection.at(&place, row),
+                None => rejection,
+            };
+            let result = Err(Box::new(Rejection { id: format!("row-{number}"), ..rejection }));
             PreparedSample { index, row_digest, result }
         };
         items.into_iter().map(finish).collect()
@@ -200,18 +210,11 @@ impl Item {
             _ => of_row,
         }
     }
+}
 
-    fn rejected(&self, files: &[String], raw: &[RawRow], rejection: Rejection) -> ItemState {
-        ItemState::Rejected(Box::new(self.located(files, raw, rejection)))
-    }
-
-    /// The rejection with the place and the text of its row.
-    fn located(&self, files: &[String], raw: &[RawRow], rejection: Rejection) -> Rejection {
-        let place = match files.get(self.file) {
-            Some(file) => format!("{} of {file}", self.place),
-            None => self.place.to_string(),
-        };
-        rejection.at(&place, self.raw(raw).map_or("", |row| row.body.as_str()))
+impl From<Rejection> for ItemState {
+    fn from(rejection: Rejection) -> ItemState {
+        ItemState::Rejected(Box::new(rejection))
     }
 }
 

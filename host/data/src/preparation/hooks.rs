@@ -9,10 +9,10 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Puts the messages that a hook gives in place of those of each Sample.
-pub(super) fn give_text(batch: &mut Batch<'_>, hook: &DocHook) {
+pub(super) fn set_text(batch: &mut Batch<'_>, hook: &DocHook) {
     let mut results = hook.apply(&texts(batch.samples())).into_iter();
     batch.each(|sample| {
-        let messages = match take(&mut results, hook)? {
+        let messages = match next_result(&mut results, hook)? {
             DocHookOutput::Text(messages) => messages,
             DocHookOutput::Media(_) => Vec::new(),
         };
@@ -28,35 +28,20 @@ pub(super) fn give_text(batch: &mut Batch<'_>, hook: &DocHook) {
     });
 }
 
-/// What hooks find for each Sample, in order; nothing for those that have media in their inputs
-/// already.
-pub(super) fn media(batch: &mut Batch<'_>, hooks: &[Arc<DocHook>]) -> Vec<Vec<MediaSource>> {
-    if hooks.is_empty() {
-        return Vec::new();
-    }
-    let mut found: Vec<Vec<MediaSource>> = Vec::new();
-    for (number, hook) in hooks.iter().enumerate() {
+/// Adds what hooks find to each Sample's media, except to those that have media in their inputs already.
+pub(super) fn find_media(batch: &mut Batch<'_>, hooks: &[Arc<DocHook>]) {
+    for hook in hooks {
         let wanting = batch.samples().filter(|sample| !has_media_inputs(sample));
         let mut results = hook.apply(&texts(wanting)).into_iter();
-        let mut place = 0;
-        let mut kept = Vec::new();
-        batch.each(|sample| {
-            let before = if number == 0 { Vec::new() } else { std::mem::take(&mut found[place]) };
-            place += 1;
-            if has_media_inputs(sample) {
-                kept.push(before);
-                return Ok(());
+        batch.each_with_media(|sample, media| {
+            if !has_media_inputs(sample)
+                && let DocHookOutput::Media(sources) = next_result(&mut results, hook)?
+            {
+                media.extend(sources.into_iter().map(source));
             }
-            let sources = match take(&mut results, hook)? {
-                DocHookOutput::Media(sources) => sources,
-                DocHookOutput::Text(_) => Vec::new(),
-            };
-            kept.push(before.into_iter().chain(sources.into_iter().map(source)).collect());
             Ok(())
         });
-        found = kept;
     }
-    found
 }
 
 fn has_media_inputs(sample: &Sample) -> bool {
@@ -76,7 +61,7 @@ fn invalid(hook: &DocHook, message: &str) -> Rejection {
     Rejection::of_sample("invalid_result", format!("{}: {message}", name_of(hook)), None)
 }
 
-fn take(
+fn next_result(
     results: &mut impl Iterator<Item = Result<DocHookOutput, ItemError>>,
     hook: &DocHook,
 ) -> Result<DocHookOutput, Rejection> {

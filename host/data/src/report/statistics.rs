@@ -70,9 +70,7 @@ pub struct Statistics {
     tokens: Option<TokenCounter>,
     samples: u64,
     numbers: BTreeMap<&'static str, Numbers>,
-    values: BTreeMap<String, BTreeMap<String, u64>>,
-    /// How many came of each when it was full already.
-    others: BTreeMap<String, u64>,
+    values: BTreeMap<String, Values>,
     seen: HashSet<u64>,
     duplicates: u64,
     first_duplicates: Vec<String>,
@@ -80,11 +78,30 @@ pub struct Statistics {
     unanswered: UnansweredCounts,
 }
 
+/// The values of one name.
+#[derive(Default)]
+struct Values {
+    counts: BTreeMap<String, u64>,
+    /// How many came when `counts` was full already.
+    others: u64,
+}
+
 struct Numbers {
     histogram: Histogram<u64>,
     sum: u128,
     min: u64,
     max: u64,
+}
+
+impl Values {
+    fn most_frequent(&self) -> Vec<Count> {
+        let others = (self.others > 0).then(|| Count { value: "(others)".to_owned(), count: self.others });
+        let counts = self.counts.iter().map(|(value, count)| Count { value: value.clone(), count: *count });
+        let mut counts: Vec<Count> = counts.chain(others).collect();
+        counts.sort_by(|one, two| two.count.cmp(&one.count).then_with(|| one.value.cmp(&two.value)));
+        counts.truncate(SHOWN_VALUES);
+        counts
+    }
 }
 
 impl Numbers {
@@ -113,7 +130,6 @@ impl Statistics {
             samples: 0,
             numbers: BTreeMap::new(),
             values: BTreeMap::new(),
-            others: BTreeMap::new(),
             seen: HashSet::new(),
             duplicates: 0,
             first_duplicates: Vec::new(),
@@ -173,10 +189,10 @@ impl Statistics {
             Some(values) => values,
             None => self.values.entry(name.to_owned()).or_default(),
         };
-        if values.len() < MAX_DISTINCT_VALUES || values.contains_key(&value) {
-            *values.entry(value).or_default() += 1;
+        if values.counts.len() < MAX_DISTINCT_VALUES || values.counts.contains_key(&value) {
+            *values.counts.entry(value).or_default() += 1;
         } else {
-            *self.others.entry(name.to_owned()).or_default() += 1;
+            values.others += 1;
         }
     }
 
@@ -249,29 +265,15 @@ impl Statistics {
     /// What came of it.
     pub fn finish(self) -> StatisticsReport {
         let numbers = self.numbers.iter().map(|(name, numbers)| ((*name).to_owned(), numbers.finish()));
-        let distinct = self.values.iter().map(|(name, values)| (name.clone(), values.len() as u64)).collect();
-        let mut others = self.others;
-        let more_distinct = others.keys().cloned().collect();
-        let mut most_frequent = |name: &str, values: BTreeMap<String, u64>| {
-            let mut counts: Vec<Count> =
-                values.into_iter().map(|(value, count)| Count { value, count }).collect();
-            let others = others.remove(name).map(|count| Count { value: "(others)".to_owned(), count });
-            counts.extend(others);
-            counts.sort_by(|one, two| two.count.cmp(&one.count).then_with(|| one.value.cmp(&two.value)));
-            counts.truncate(SHOWN_VALUES);
-            counts
-        };
+        let values = || self.values.iter();
+        let distinct = values().map(|(name, values)| (name.clone(), values.counts.len() as u64)).collect();
+        let more_distinct =
+            values().filter(|(_, values)| values.others > 0).map(|(name, _)| name.clone()).collect();
+        let values = values().map(|(name, values)| (name.clone(), values.most_frequent())).collect();
         StatisticsReport {
             samples: self.samples,
             numbers: numbers.collect(),
-            values: self
-                .values
-                .into_iter()
-                .map(|(name, values)| {
-                    let counts = most_frequent(&name, values);
-                    (name, counts)
-                })
-                .collect(),
+            values,
             distinct,
             more_distinct,
             duplicates: self.duplicates,

@@ -18,7 +18,7 @@ struct Data {
 }
 
 impl Data {
-    fn new(format: Format, files: &[(&str, &[u8])]) -> Data {
+    fn new(format: FileFormat, files: &[(&str, &[u8])]) -> Data {
         let folder = tempfile::tempdir().expect("a folder");
         let mut source = RowSource::new(format, Vec::new());
         source.spool_folder = Some(folder.path().to_owned());
@@ -30,7 +30,7 @@ impl Data {
         Data { folder, source }
     }
 
-    fn one(format: Format, content: impl AsRef<[u8]>) -> Data {
+    fn one(format: FileFormat, content: impl AsRef<[u8]>) -> Data {
         Data::new(format, &[("rows", content.as_ref())])
     }
 
@@ -51,7 +51,7 @@ impl Data {
         rows.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The text of each row, or what is wrong with it behind the name of the file.
+    /// The text of each row, or what is wrong with it after the name of the file.
     fn bodies(&self) -> Vec<Result<String, String>> {
         let body = |row: Row| row.body.map_err(|problem| problem.message);
         self.rows().into_iter().map(body).collect()

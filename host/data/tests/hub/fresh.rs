@@ -2,7 +2,8 @@
 
 use crate::support::{COMMIT, NAME, NEWER, Setup, files_below, rows, run};
 use gage_core::Digest;
-use gage_data::hub::{HubFile, HubFormat, HubProgress, HubSource, HubToken, fetch};
+use gage_data::hub::{HubFile, HubFormat, HubProgress, HubSource, fetch};
+use gage_secrets::SecretString;
 use std::cell::RefCell;
 
 #[test]
@@ -91,7 +92,7 @@ fn the_token_stays_with_the_hub() {
     let error = setup.refused();
     assert!(error.contains("gated") && error.contains("HF_TOKEN"), "{error}");
 
-    let source = HubSource { token: Some(HubToken::new(" hf_secret\n")), ..setup.source() };
+    let source = HubSource { token: Some(SecretString::new("HF_TOKEN", " hf_secret\n")), ..setup.source() };
     assert!(!format!("{source:?}").contains("hf_secret"));
     run(&source).expect("a dataset");
     let seen = setup.server.seen();
@@ -101,7 +102,7 @@ fn the_token_stays_with_the_hub() {
     let with_token = seen.iter().filter(|seen| seen.headers.contains_key("authorization")).count();
     assert_eq!(with_token, 3);
 
-    let source = HubSource { token: Some(HubToken::new("hf_other")), ..source };
+    let source = HubSource { token: Some(SecretString::new("HF_TOKEN", "hf_other")), ..source };
     let source = HubSource { revision: NEWER.to_owned(), ..source };
     let error = run(&source).expect_err("another token").to_string();
     assert!(error.contains("gated") && !error.contains("hf_other"), "{error}");

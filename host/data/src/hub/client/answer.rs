@@ -1,6 +1,6 @@
 //! What a status means for the one who asked.
 
-use super::HubResponse;
+use super::RequestTarget;
 use crate::hub::error::HubError;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
@@ -13,7 +13,7 @@ pub(super) fn final_error(
     url: &Url,
     status: StatusCode,
     headers: &HeaderMap,
-    asked: HubResponse<'_>,
+    asked: RequestTarget<'_>,
     has_token: bool,
 ) -> HubError {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -22,7 +22,7 @@ pub(super) fn final_error(
         true => String::new(),
         false => format!("; the server says: {}", gage_core::printable_line(&said)),
     };
-    let HubResponse { kind, name, revision, path } = asked;
+    let RequestTarget { kind, name, revision, path } = asked;
     let (noun, token) = (kind.noun(), kind.token());
     let code = header("x-error-code");
     match (status, code) {

@@ -37,7 +37,7 @@ fn statuses_become_specific_errors() {
         let mut headers = HeaderMap::new();
         headers.insert("x-error-code", HeaderValue::from_static(code));
         headers.insert("x-error-message", HeaderValue::from_static("because"));
-        let asked = HubResponse { kind: HubKind::Dataset, name: "o/d", revision: "main", path };
+        let asked = RequestTarget { kind: HubKind::Dataset, name: "o/d", revision: "main", path };
         let status = StatusCode::from_u16(status).expect("a status");
         let text = final_error(&url, status, &headers, asked, has_token).to_string();
         for part in parts.iter().chain(&["because"]) {
@@ -45,7 +45,7 @@ fn statuses_become_specific_errors() {
         }
         assert!(!text.contains("secret") && !text.contains("pass@"), "{text}");
         let of_model =
-            final_error(&url, status, &headers, HubResponse { kind: HubKind::Model, ..asked }, has_token);
+            final_error(&url, status, &headers, RequestTarget { kind: HubKind::Model, ..asked }, has_token);
         assert!(!of_model.to_string().contains("dataset"), "{of_model}");
     }
 }

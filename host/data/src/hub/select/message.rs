@@ -1,5 +1,7 @@
 //! What messages say of files and names that came from a server.
 
+use crate::hub::listing::HubEntry;
+use crate::hub::pattern::is_ordinary;
 use crate::hub::source::{HubFormat, HubKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,10 +31,11 @@ pub(super) fn formats(formats: BTreeSet<HubFormat>) -> String {
 }
 
 /// Why none of the files can be read.
-pub(super) fn unreadable<'a>(kind: HubKind, paths: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn unreadable<'a>(kind: HubKind, entries: impl IntoIterator<Item = &'a HubEntry>) -> String {
     let readable = kind.readable();
     let mut endings: BTreeMap<String, u64> = BTreeMap::new();
-    for path in paths.filter(|path| super::super::pattern::is_ordinary(path)) {
+    let paths = entries.into_iter().map(|entry| entry.path.as_str());
+    for path in paths.filter(|path| is_ordinary(path)) {
         let name = path.rsplit('/').next().unwrap_or(path);
         let ending = match name.rsplit_once('.') {
             Some((_, ending)) => format!(".{}", ending.chars().take(16).collect::<String>()),

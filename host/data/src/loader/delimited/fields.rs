@@ -1,164 +1,119 @@
-//! The splitter of delimited records into fields.
+//! The splitter of delimited records into fields: `csv-core`, and a check that it does not make.
 //!
-//! The crate `csv-core` is not used because it accepts text after a closing quote without a report; here that is an error,
-//! since it is nearly always a sign of wrong quoting.
+//! `csv-core` accepts text after a closing quote; here that is an error, since it is nearly always a sign of wrong quoting.
 
-/// The fields of one record, which is fed line by line.
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
+
+/// The fields of one record, which is fed in pieces.
 ///
 /// A field that begins with `"` goes on to the next `"` that stands alone; two are one. Quotes
 /// elsewhere are text.
 pub(crate) struct FieldSplitter {
+    reader: Reader,
     delimiter: u8,
-    /// The fields behind one another, and where each ends.
+    /// The fields one after another, in the first `length` bytes.
     bytes: Vec<u8>,
+    length: usize,
+    /// Where each field ends, in the first `count` entries.
     ends: Vec<usize>,
-    state: FieldState,
-    problem: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum FieldState {
-    Start,
-    Bare,
-    Quoted,
-    /// Behind a quote inside a quoted field: its end, or one of two.
-    Quote,
+    count: usize,
+    is_open: bool,
 }
 
 impl FieldSplitter {
     pub(crate) fn new(delimiter: u8) -> FieldSplitter {
-        FieldSplitter {
-            delimiter,
-            bytes: Vec::new(),
-            ends: Vec::new(),
-            state: FieldState::Start,
-            problem: None,
-        }
+        let terminator = Terminator::Any(b'\n');
+        let reader = ReaderBuilder::new().delimiter(delimiter).terminator(terminator).build();
+        let (bytes, ends) = (vec![0; 4096], vec![0; 64]);
+        FieldSplitter { reader, delimiter, bytes, length: 0, ends, count: 0, is_open: false }
     }
 
-    /// Begins a record.
-    pub(crate) fn begin(&mut self) {
-        self.forget();
-        self.state = FieldState::Start;
-        self.problem = None;
+    /// Discards the fields, but not the state of the record.
+    pub(crate) fn clear(&mut self) {
+        (self.length, self.count) = (0, 0);
     }
 
-    /// Lets go of what was fed, because it is too much, but not of the state.
-    pub(crate) fn forget(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    /// Whether the record goes on in the next line.
+    /// Whether the record goes on after what was fed.
     pub(crate) fn is_open(&self) -> bool {
-        self.state == FieldState::Quoted
-    }
-
-    /// What is wrong with its quotes.
-    pub(crate) fn problem(&self) -> Option<&str> {
-        self.problem.as_deref()
+        self.is_open
     }
 
     /// How many fields there are.
     pub(crate) fn count(&self) -> usize {
-        self.ends.len()
+        self.count
     }
 
     /// The fields.
     pub(crate) fn texts(&self) -> Result<impl Iterator<Item = &str>, String> {
-        let text = std::str::from_utf8(&self.bytes).map_err(|error| {
-            let field = self.ends.partition_point(|end| *end <= error.valid_up_to()) + 1;
+        let (bytes, ends) = self.parts();
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let field = ends.partition_point(|end| *end <= error.valid_up_to()) + 1;
             format!("is not UTF-8 in field {field}")
         })?;
         let mut start = 0;
         // The delimiter is ASCII, so that every end is between two characters.
-        Ok(self.ends.iter().map(move |end| {
-            let field = text.get(start..*end).unwrap_or_default();
-            start = *end;
-            field
-        }))
+        Ok(ends
+            .iter()
+            .map(move |end| text.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default()))
     }
 
-    /// Takes a piece of a record of which no more is wanted than where it ends. Pieces may end anywhere.
-    pub(crate) fn skim(&mut self, piece: &[u8]) {
+    fn parts(&self) -> (&[u8], &[usize]) {
+        let bytes = self.bytes.get(..self.length).unwrap_or_default();
+        (bytes, self.ends.get(..self.count).unwrap_or_default())
+    }
+
+    /// Takes a piece of a record, which may end anywhere but after the record. Its fields are kept, or only the end of the
+    /// record is looked for.
+    pub(crate) fn feed(&mut self, piece: &[u8], is_kept: bool) {
         let mut rest = piece;
-        while let Some((first, behind)) = rest.split_first() {
-            (self.state, rest) = match self.state {
-                FieldState::Start if *first == b'"' => (FieldState::Quoted, behind),
-                FieldState::Start => (FieldState::Bare, rest),
-                FieldState::Bare => match memchr::memchr(self.delimiter, rest) {
-                    Some(end) => (FieldState::Start, rest.get(end + 1..).unwrap_or_default()),
-                    None => return,
-                },
-                FieldState::Quoted => match memchr::memchr(b'"', rest) {
-                    Some(end) => (FieldState::Quote, rest.get(end + 1..).unwrap_or_default()),
-                    None => return,
-                },
-                FieldState::Quote if *first == b'"' => (FieldState::Quoted, behind),
-                FieldState::Quote => (FieldState::Bare, rest),
-            };
-        }
-    }
-
-    /// Takes a line with its end.
-    pub(crate) fn feed(&mut self, line: &[u8]) {
-        let content = line.strip_suffix(b"\n").map_or(line, |line| line.strip_suffix(b"\r").unwrap_or(line));
-        let mut rest = content;
         loop {
-            match self.state {
-                FieldState::Start => match rest.split_first() {
-                    Some((b'"', behind)) => {
-                        self.state = FieldState::Quoted;
-                        rest = behind;
-                    }
-                    _ => self.state = FieldState::Bare,
-                },
-                FieldState::Bare => {
-                    let end = memchr::memchr(self.delimiter, rest);
-                    let (field, behind) = rest.split_at(end.unwrap_or(rest.len()));
-                    self.bytes.extend_from_slice(field);
-                    self.ends.push(self.bytes.len());
-                    match behind.split_first() {
-                        Some((_, behind)) => {
-                            self.state = FieldState::Start;
-                            rest = behind;
-                        }
-                        None => return,
-                    }
-                }
-                FieldState::Quoted => {
-                    let end = memchr::memchr(b'"', rest);
-                    let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
-                    self.bytes.extend_from_slice(part);
-                    match behind.split_first() {
-                        Some((_, behind)) => {
-                            self.state = FieldState::Quote;
-                            rest = behind;
-                        }
-                        None => {
-                            // The end of the line is a part of the field.
-                            self.bytes.extend_from_slice(line.get(content.len()..).unwrap_or_default());
-                            return;
-                        }
-                    }
-                }
-                FieldState::Quote => match rest.split_first() {
-                    Some((b'"', behind)) => {
-                        self.bytes.push(b'"');
-                        self.state = FieldState::Quoted;
-                        rest = behind;
-                    }
-                    Some((byte, _)) if *byte != self.delimiter => {
-                        let field = self.ends.len() + 1;
-                        self.problem.get_or_insert_with(|| {
-                            format!("text stands behind the closing quote of field {field}; write a quote inside a quoted field twice")
-                        });
-                        self.state = FieldState::Bare;
-                    }
-                    _ => self.state = FieldState::Bare,
-                },
+            let (bytes, ends) = (self.bytes.get_mut(self.length..), self.ends.get_mut(self.count..));
+            let (bytes, ends) = (bytes.unwrap_or_default(), ends.unwrap_or_default());
+            let (result, read, written, ended) = self.reader.read_record(rest, bytes, ends);
+            rest = rest.get(read..).unwrap_or_default();
+            if is_kept {
+                self.length += written;
+                self.count += ended;
+            }
+            self.is_open = !matches!(result, ReadRecordResult::Record | ReadRecordResult::End);
+            match result {
+                ReadRecordResult::OutputFull if is_kept => self.bytes.resize(self.bytes.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull if is_kept => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {}
+                ReadRecordResult::InputEmpty | ReadRecordResult::Record | ReadRecordResult::End => return,
             }
         }
+    }
+
+    /// Removes the carriage return before the line feed that ended the record, and returns what is wrong with the quotes
+    /// of the record, which is given as it stands in the file.
+    pub(crate) fn check(&mut self, record: &[u8]) -> Option<String> {
+        if record.ends_with(b"\r\n")
+            && let Some(last) = self.count.checked_sub(1).and_then(|last| self.ends.get_mut(last))
+        {
+            *last -= 1;
+            self.length -= 1;
+        }
+        let (bytes, ends) = self.parts();
+        let (mut start, mut rest) = (0, record);
+        for (index, end) in ends.iter().enumerate() {
+            let field = bytes.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default();
+            let mut length = field.len();
+            if rest.first() == Some(&b'"') {
+                let doubled = field.split(|byte| *byte == b'"').collect::<Vec<_>>().join(&b"\"\""[..]);
+                let quoted = [b"\"", doubled.as_slice(), b"\""].concat();
+                length = quoted.len();
+                let is_end = |byte: &u8| *byte == self.delimiter || matches!(*byte, b'\r' | b'\n');
+                if !rest.starts_with(&quoted) || !rest.get(length).is_none_or(is_end) {
+                    let field = index + 1;
+                    return Some(format!(
+                        "text stands behind the closing quote of field {field}; write a quote inside a quoted field twice"
+                    ));
+                }
+            }
+            rest = rest.get(length + 1..).unwrap_or_default();
+        }
+        None
     }
 }
 
@@ -168,18 +123,26 @@ mod tests {
 
     fn fields_of(record: &str) -> (Vec<String>, bool, bool) {
         let mut fields = FieldSplitter::new(b',');
-        fields.begin();
-        record.split_inclusive('\n').for_each(|line| fields.feed(line.as_bytes()));
+        record.split_inclusive('\n').for_each(|line| fields.feed(line.as_bytes(), true));
+        if fields.is_open() {
+            fields.feed(b"\n", true);
+        }
+        let is_broken = fields.check(record.as_bytes()).is_some();
         let texts = fields.texts().expect("UTF-8").map(str::to_owned).collect();
-        (texts, fields.is_open(), fields.problem().is_some())
+        (texts, fields.is_open(), is_broken)
     }
 
     #[test]
-    fn records_are_taken_apart() {
+    fn records_are_split_into_fields() {
+        let long = format!("{},\"{}\"\n", "x".repeat(10_000), "y\"\"".repeat(5_000));
+        let (x, y) = ("x".repeat(10_000), "y\"".repeat(5_000));
+        let many = format!("{}\n", ["a"; 100].join(","));
         for (record, expected) in [
             ("a,b\n", &["a", "b"][..]),
             ("a,b", &["a", "b"]),
             ("a,b\r\n", &["a", "b"]),
+            ("a,b\r", &["a", "b\r"]),
+            ("a\rb,c\n", &["a\rb", "c"]),
             (",\n", &["", ""]),
             ("\"\",\"\"\n", &["", ""]),
             ("\"a,b\",c\n", &["a,b", "c"]),
@@ -188,6 +151,8 @@ mod tests {
             ("5\" disk,a\"b\n", &["5\" disk", "a\"b"]),
             (" a , \"b\"\n", &[" a ", " \"b\""]),
             ("ä,\"ö\"\n", &["ä", "ö"]),
+            (&long, &[&x, &y]),
+            (&many, &["a"; 100]),
         ] {
             let (fields, is_open, is_broken) = fields_of(record);
             assert_eq!(fields, expected, "{record:?}");
@@ -202,8 +167,7 @@ mod tests {
         {
             for size in 1..record.len() {
                 let mut fields = FieldSplitter::new(b',');
-                fields.begin();
-                record.as_bytes().chunks(size).for_each(|piece| fields.skim(piece));
+                record.as_bytes().chunks(size).for_each(|piece| fields.feed(piece, false));
                 assert_eq!(fields.is_open(), fields_of(record).1, "{record:?} by {size}");
             }
         }
@@ -213,7 +177,8 @@ mod tests {
     fn broken_quotes_are_noticed() {
         assert!(fields_of("a,\"b\n").1);
         assert!(fields_of("a,\"b\"\"\n").1);
-        assert!(fields_of("a,\"b\"c,d\n").2);
-        assert!(fields_of("\"a\" ,b\n").2);
+        for record in ["a,\"b\"c,d\n", "\"a\" ,b\n", "\"a\"b\",c\n", "\"a\"\r", "\"a\"\"b\"c\n"] {
+            assert!(fields_of(record).2, "{record:?}");
+        }
     }
 }

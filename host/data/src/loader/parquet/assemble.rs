@@ -1,7 +1,7 @@
 //! Writes one row as JSON.
 
 use super::column::Column;
-use super::shape::{Node, Repeated, Shape};
+use super::shape::{Levels, Node, Shape};
 use ::parquet::errors::ParquetError;
 use std::collections::HashSet;
 
@@ -96,16 +96,16 @@ impl RowWriter<'_> {
     fn items(
         &mut self,
         shape: &Shape,
-        repeated: Repeated,
+        repeated: Levels,
         definition: i16,
         mut item: impl FnMut(&mut Self) -> Result<(), AssemblyError>,
     ) -> Result<(), AssemblyError> {
-        if definition < repeated.filled {
+        if definition < repeated.definition {
             return self.skip(shape);
         }
         loop {
             item(self)?;
-            if self.column(shape.first)?.repetition() < repeated.again {
+            if self.column(shape.first)?.repetition() < repeated.repetition {
                 return Ok(());
             }
             self.text.push(b',');

@@ -1,35 +1,25 @@
 //! Dates and times as ISO 8601.
 //!
-//! The crate `jiff` is not used because its dates end with the year 9999, and a Parquet column can hold later ones.
+//! The crate `jiff` (0.2) is not used because its dates end with the year 9999, and a Parquet column can hold later ones.
+
+use ::parquet::basic::TimeUnit;
 
 const SECONDS_A_DAY: i64 = 86_400;
 /// The Julian day number that begins at noon of 1970-01-01.
 const JULIAN_DAY_OF_1970: i64 = 2_440_588;
 
-/// What a time is counted in.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Unit {
-    Milli,
-    Micro,
-    Nano,
+/// The digits of a fraction of a second.
+fn digits(unit: TimeUnit) -> usize {
+    match unit {
+        TimeUnit::MILLIS => 3,
+        TimeUnit::MICROS => 6,
+        TimeUnit::NANOS => 9,
+    }
 }
 
-impl Unit {
-    fn a_second(self) -> i64 {
-        match self {
-            Unit::Milli => 1_000,
-            Unit::Micro => 1_000_000,
-            Unit::Nano => 1_000_000_000,
-        }
-    }
-
-    fn digits(self) -> usize {
-        match self {
-            Unit::Milli => 3,
-            Unit::Micro => 6,
-            Unit::Nano => 9,
-        }
-    }
+/// How many units a second has.
+fn a_second(unit: TimeUnit) -> i64 {
+    digits(unit).try_into().map_or(1, |digits| 10_i64.pow(digits))
 }
 
 /// `YYYY-MM-DD` of a number of days since 1970-01-01. Years beyond four digits have a sign.
@@ -52,16 +42,16 @@ pub(crate) fn date(days: i64) -> String {
 }
 
 /// `HH:MM:SS`, with a fraction unless it is 0, since midnight.
-pub(crate) fn time(value: i64, unit: Unit, is_utc: bool) -> Result<String, String> {
-    match (0..SECONDS_A_DAY * unit.a_second()).contains(&value) {
+pub(crate) fn time(value: i64, unit: TimeUnit, is_utc: bool) -> Result<String, String> {
+    match (0..SECONDS_A_DAY * a_second(unit)).contains(&value) {
         true => Ok(clock(value, unit, is_utc)),
         false => Err(format!("the time of day {value} is not within a day")),
     }
 }
 
 /// `YYYY-MM-DDTHH:MM:SS`, with a fraction unless it is 0, and `Z` where it is UTC.
-pub(crate) fn timestamp(value: i64, unit: Unit, is_utc: bool) -> String {
-    let a_day = SECONDS_A_DAY * unit.a_second();
+pub(crate) fn timestamp(value: i64, unit: TimeUnit, is_utc: bool) -> String {
+    let a_day = SECONDS_A_DAY * a_second(unit);
     format!("{}T{}", date(value.div_euclid(a_day)), clock(value.rem_euclid(a_day), unit, is_utc))
 }
 
@@ -72,7 +62,7 @@ pub(crate) fn julian(day: u32, nanoseconds: u64) -> String {
     let further = (nanoseconds / a_day) as i64;
     let within = (nanoseconds % a_day) as i64;
     let days = i64::from(day) - JULIAN_DAY_OF_1970 + further;
-    format!("{}T{}", date(days), clock(within, Unit::Nano, false))
+    format!("{}T{}", date(days), clock(within, TimeUnit::NANOS, false))
 }
 
 /// A duration, `P1M2DT3.000S`.
@@ -80,14 +70,14 @@ pub(crate) fn interval(months: u32, days: u32, milliseconds: u32) -> String {
     format!("P{months}M{days}DT{}.{:03}S", milliseconds / 1_000, milliseconds % 1_000)
 }
 
-fn clock(value: i64, unit: Unit, is_utc: bool) -> String {
-    let (seconds, fraction) = (value / unit.a_second(), value % unit.a_second());
+fn clock(value: i64, unit: TimeUnit, is_utc: bool) -> String {
+    let (seconds, fraction) = (value / a_second(unit), value % a_second(unit));
     let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     let zone = if is_utc { "Z" } else { "" };
     match fraction {
         0 => format!("{hour:02}:{minute:02}:{second:02}{zone}"),
         _ => {
-            let digits = unit.digits();
+            let digits = digits(unit);
             format!("{hour:02}:{minute:02}:{second:02}.{fraction:0digits$}{zone}")
         }
     }
@@ -120,17 +110,19 @@ mod tests {
 
     #[test]
     fn times() {
-        assert_eq!(timestamp(1_700_000_000_123, Unit::Milli, true), "2023-11-14T22:13:20.123Z");
-        assert_eq!(timestamp(-1, Unit::Nano, false), "1969-12-31T23:59:59.999999999");
-        assert_eq!(timestamp(i64::MIN, Unit::Nano, true), "1677-09-21T00:12:43.145224192Z");
-        assert_eq!(timestamp(60_000_000, Unit::Micro, true), "1970-01-01T00:01:00Z");
-        assert_eq!(time(86_399_000_001, Unit::Micro, false).as_deref(), Ok("23:59:59.000001"));
-        assert!(time(86_400_000, Unit::Milli, false).is_err() && time(-1, Unit::Milli, false).is_err());
+        assert_eq!(timestamp(1_700_000_000_123, TimeUnit::MILLIS, true), "2023-11-14T22:13:20.123Z");
+        assert_eq!(timestamp(-1, TimeUnit::NANOS, false), "1969-12-31T23:59:59.999999999");
+        assert_eq!(timestamp(i64::MIN, TimeUnit::NANOS, true), "1677-09-21T00:12:43.145224192Z");
+        assert_eq!(timestamp(60_000_000, TimeUnit::MICROS, true), "1970-01-01T00:01:00Z");
+        assert_eq!(time(86_399_000_001, TimeUnit::MICROS, false).as_deref(), Ok("23:59:59.000001"));
+        assert!(
+            time(86_400_000, TimeUnit::MILLIS, false).is_err() && time(-1, TimeUnit::MILLIS, false).is_err()
+        );
         assert_eq!(julian(2_440_589, 1), "1970-01-02T00:00:00.000000001");
         assert_eq!(interval(0, 1, 61_005), "P0M1DT61.005S");
         // Nothing overflows.
         for value in [i64::MIN, i64::MAX] {
-            for unit in [Unit::Milli, Unit::Micro, Unit::Nano] {
+            for unit in [TimeUnit::MILLIS, TimeUnit::MICROS, TimeUnit::NANOS] {
                 timestamp(value, unit, true);
             }
             date(value);

@@ -3,8 +3,10 @@
 use super::calendar;
 use super::decimal;
 use super::leaf::LeafKind;
-use super::media::data_url;
+use crate::media::embedded_url;
 use ::parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
+use half::f16;
+use uuid::Uuid;
 
 /// A value of a physical type. The error says what JSON cannot say.
 pub(crate) trait Cell: Send {
@@ -80,8 +82,11 @@ fn bytes(bytes: &[u8], kind: &LeafKind, text: &mut Vec<u8>) -> Result<(), String
             Err(error) => Err(format!("the text is not UTF-8 behind byte {}", error.valid_up_to())),
         },
         (LeafKind::Decimal { scale }, _) => quoted(&decimal::of_bytes(bytes, *scale)?, text),
-        (LeafKind::Half, [low, high]) => half(u16::from_le_bytes([*low, *high])).write(kind, text),
-        (LeafKind::Uuid, bytes) if bytes.len() == 16 => quoted(&uuid(bytes), text),
+        (LeafKind::Half, [low, high]) => f16::from_le_bytes([*low, *high]).to_f32().write(kind, text),
+        (LeafKind::Uuid, _) if bytes.len() == 16 => {
+            let uuid = Uuid::from_slice(bytes).map_err(|error| error.to_string())?;
+            quoted(&uuid.to_string(), text)
+        }
         (LeafKind::Interval, [m0, m1, m2, m3, d0, d1, d2, d3, t0, t1, t2, t3]) => {
             let months = u32::from_le_bytes([*m0, *m1, *m2, *m3]);
             let days = u32::from_le_bytes([*d0, *d1, *d2, *d3]);
@@ -91,12 +96,7 @@ fn bytes(bytes: &[u8], kind: &LeafKind, text: &mut Vec<u8>) -> Result<(), String
         (LeafKind::Half | LeafKind::Uuid | LeafKind::Interval, _) => {
             Err(format!("{} bytes are too few or too many for its type", bytes.len()))
         }
-        _ => {
-            text.push(b'"');
-            data_url(bytes, text);
-            text.push(b'"');
-            Ok(())
-        }
+        _ => quoted(&embedded_url(bytes), text),
     }
 }
 
@@ -116,49 +116,9 @@ fn not_finite(value: f64) -> String {
     format!("the value is {value}, which JSON does not have")
 }
 
-/// A float of two bytes (IEEE 754 binary16): a sign, 5 bits of exponent, 10 of fraction.
-fn half(bits: u16) -> f32 {
-    let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
-    match exponent {
-        0 => sign * fraction * 2_f32.powi(-24),
-        31 if fraction == 0.0 => sign * f32::INFINITY,
-        31 => f32::NAN,
-        _ => sign * (1.0 + fraction / 1024.0) * 2_f32.powi(exponent - 15),
-    }
-}
-
-fn uuid(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(36);
-    for (position, byte) in bytes.iter().enumerate() {
-        if matches!(position, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn floats_of_two_bytes() {
-        for (bits, expected) in [
-            (0x0000, 0.0),
-            (0x3c00, 1.0),
-            (0xc000, -2.0),
-            (0x3555, 0.333_251_95),
-            (0x7bff, 65_504.0),
-            (0x0001, 5.960_464_5e-8),
-            (0x7c00, f32::INFINITY),
-            (0xfc00, f32::NEG_INFINITY),
-        ] {
-            assert_eq!(half(bits), expected, "{bits:x}");
-        }
-        assert!(half(0x7e00).is_nan());
-    }
 
     #[test]
     fn values_are_written_as_they_are_meant() {
@@ -174,6 +134,8 @@ mod tests {
         assert_eq!(write(&0.1_f64, LeafKind::Plain), of("0.1"));
         assert!(write(&f64::NAN, LeafKind::Plain).is_err_and(|problem| problem.contains("NaN")));
         assert!(write(&f32::NEG_INFINITY, LeafKind::Plain).is_err_and(|problem| problem.contains("-inf")));
+        assert_eq!(write(&ByteArray::from(vec![0x55, 0x35]), LeafKind::Half), of("0.33325195"));
+        assert!(write(&ByteArray::from(vec![0, 0x7c]), LeafKind::Half).is_err());
         let uuid: Vec<u8> = (0..16).collect();
         assert_eq!(
             write(&ByteArray::from(uuid), LeafKind::Uuid),

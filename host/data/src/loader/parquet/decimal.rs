@@ -1,13 +1,13 @@
 //! Decimals as exact texts.
 
+use num_bigint::{BigInt, Sign};
+
 /// Longer numbers are refused, in bytes; 32 bytes are 76 digits.
 const MAX_DECIMAL_BYTES: usize = 128;
-/// And so are those with more digits behind the point.
+/// And so are those with more digits after the point.
 const MAX_SCALE: i32 = 1_000;
-/// What fits into a word when a remainder stands before it.
-const PIECE: u64 = 1_000_000_000;
 
-/// A whole number with its last digits behind the point.
+/// A whole number with its last digits after the point.
 pub(crate) fn of_integer(value: i64, scale: i32) -> Result<String, String> {
     point(value < 0, value.unsigned_abs().to_string(), scale)
 }
@@ -17,28 +17,8 @@ pub(crate) fn of_bytes(bytes: &[u8], scale: i32) -> Result<String, String> {
     if bytes.is_empty() || bytes.len() > MAX_DECIMAL_BYTES {
         return Err(format!("a decimal of {} bytes; 1 to {MAX_DECIMAL_BYTES} are allowed", bytes.len()));
     }
-    let is_negative = bytes.first().is_some_and(|byte| *byte >= 0x80);
-    let mut magnitude = bytes.to_vec();
-    if is_negative {
-        let mut carry = true;
-        for byte in magnitude.iter_mut().rev() {
-            (*byte, carry) = (!*byte).overflowing_add(u8::from(carry));
-        }
-    }
-    let mut pieces = Vec::new();
-    while magnitude.iter().any(|byte| *byte != 0) {
-        let mut rest = 0_u64;
-        for byte in &mut magnitude {
-            let value = rest << 8 | u64::from(*byte);
-            // Below 256, because the rest was below the divisor.
-            *byte = (value / PIECE) as u8;
-            rest = value % PIECE;
-        }
-        pieces.push(rest);
-    }
-    let mut digits = pieces.pop().unwrap_or(0).to_string();
-    digits.extend(pieces.iter().rev().map(|piece| format!("{piece:09}")));
-    point(is_negative, digits, scale)
+    let value = BigInt::from_signed_bytes_be(bytes);
+    point(value.sign() == Sign::Minus, value.magnitude().to_string(), scale)
 }
 
 fn point(is_negative: bool, mut digits: String, scale: i32) -> Result<String, String> {

@@ -1,6 +1,5 @@
 //! What the values of a column mean.
 
-use super::calendar::Unit;
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use ::parquet::schema::types::ColumnDescriptor;
 
@@ -21,14 +20,14 @@ pub(crate) enum LeafKind {
     Plain,
     /// A whole number without a sign.
     Unsigned,
-    /// Digits, so many of them behind the point.
+    /// Digits, so many of them after the point.
     Decimal { scale: i32 },
     /// Days since 1970.
     Date,
     /// Since midnight.
-    Time { unit: Unit, is_utc: bool },
+    Time { unit: TimeUnit, is_utc: bool },
     /// Since the beginning of 1970.
-    Timestamp { unit: Unit, is_utc: bool },
+    Timestamp { unit: TimeUnit, is_utc: bool },
     /// UTF-8.
     Text,
     /// 16 bytes of an identifier.
@@ -58,11 +57,9 @@ fn kind(column: &ColumnDescriptor) -> LeafKind {
             LogicalType::String | LogicalType::Enum | LogicalType::Json => LeafKind::Text,
             LogicalType::Decimal(kind) => LeafKind::Decimal { scale: kind.scale },
             LogicalType::Date => LeafKind::Date,
-            LogicalType::Time(time) => {
-                LeafKind::Time { unit: unit(time.unit), is_utc: time.is_adjusted_to_u_t_c }
-            }
+            LogicalType::Time(time) => LeafKind::Time { unit: time.unit, is_utc: time.is_adjusted_to_u_t_c },
             LogicalType::Timestamp(time) => {
-                LeafKind::Timestamp { unit: unit(time.unit), is_utc: time.is_adjusted_to_u_t_c }
+                LeafKind::Timestamp { unit: time.unit, is_utc: time.is_adjusted_to_u_t_c }
             }
             LogicalType::Integer(kind) if !kind.is_signed => LeafKind::Unsigned,
             LogicalType::Uuid => LeafKind::Uuid,
@@ -74,26 +71,18 @@ fn kind(column: &ColumnDescriptor) -> LeafKind {
         ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => LeafKind::Text,
         ConvertedType::DECIMAL => decimal,
         ConvertedType::DATE => LeafKind::Date,
-        ConvertedType::TIME_MILLIS => LeafKind::Time { unit: Unit::Milli, is_utc: true },
-        ConvertedType::TIME_MICROS => LeafKind::Time { unit: Unit::Micro, is_utc: true },
-        ConvertedType::TIMESTAMP_MILLIS => LeafKind::Timestamp { unit: Unit::Milli, is_utc: true },
-        ConvertedType::TIMESTAMP_MICROS => LeafKind::Timestamp { unit: Unit::Micro, is_utc: true },
+        ConvertedType::TIME_MILLIS => LeafKind::Time { unit: TimeUnit::MILLIS, is_utc: true },
+        ConvertedType::TIME_MICROS => LeafKind::Time { unit: TimeUnit::MICROS, is_utc: true },
+        ConvertedType::TIMESTAMP_MILLIS => LeafKind::Timestamp { unit: TimeUnit::MILLIS, is_utc: true },
+        ConvertedType::TIMESTAMP_MICROS => LeafKind::Timestamp { unit: TimeUnit::MICROS, is_utc: true },
         ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64 => {
             LeafKind::Unsigned
         }
         ConvertedType::INTERVAL => LeafKind::Interval,
         // Timestamps of old writers; whether they are UTC is not recorded.
         _ if column.physical_type() == Physical::INT96 => {
-            LeafKind::Timestamp { unit: Unit::Nano, is_utc: false }
+            LeafKind::Timestamp { unit: TimeUnit::NANOS, is_utc: false }
         }
         _ => LeafKind::Plain,
-    }
-}
-
-fn unit(unit: TimeUnit) -> Unit {
-    match unit {
-        TimeUnit::MILLIS => Unit::Milli,
-        TimeUnit::MICROS => Unit::Micro,
-        TimeUnit::NANOS => Unit::Nano,
     }
 }

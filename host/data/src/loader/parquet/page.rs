@@ -30,7 +30,7 @@ pub(super) fn unpacked_bytes(file: &mut File, offset: u64) -> std::io::Result<Op
 }
 
 /// The second number of a header. Headers are structures of Thrift's compact protocol, which begin with the kind of
-/// the page and this number, each behind a byte that says so.
+/// the page and this number, each after a byte that says so.
 fn in_header(head: &[u8]) -> Option<u64> {
     let (_, rest) = number(head)?;
     let (bytes, _) = number(rest)?;

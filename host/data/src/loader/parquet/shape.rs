@@ -20,17 +20,8 @@ pub(crate) enum Node {
     Leaf,
     /// Named values, each name written as a JSON key with its colon.
     Struct(Vec<(String, Shape)>),
-    List(Repeated, Box<Shape>),
-    Map(Repeated, Box<Shape>, Box<Shape>),
-}
-
-/// The levels of what is repeated.
-#[derive(Clone, Copy)]
-pub(crate) struct Repeated {
-    /// The definition level from which on there is an item.
-    pub filled: i16,
-    /// The repetition level of a further item.
-    pub again: i16,
+    List(Levels, Box<Shape>),
+    Map(Levels, Box<Shape>, Box<Shape>),
 }
 
 impl Shape {
@@ -44,10 +35,13 @@ struct Builder {
     columns: usize,
 }
 
+/// The levels at a node.
 #[derive(Clone, Copy)]
-struct Levels {
-    definition: i16,
-    repetition: i16,
+pub(crate) struct Levels {
+    /// The definition level from which on there is a value; of what is repeated, an item.
+    pub definition: i16,
+    /// The repetition level of a further item.
+    pub repetition: i16,
     depth: usize,
 }
 
@@ -58,12 +52,6 @@ impl Levels {
 
     fn repeated(self) -> Levels {
         Levels { definition: self.definition + 1, repetition: self.repetition + 1, depth: self.depth + 1 }
-    }
-}
-
-impl From<Levels> for Repeated {
-    fn from(levels: Levels) -> Repeated {
-        Repeated { filled: levels.definition, again: levels.repetition }
     }
 }
 
@@ -80,7 +68,7 @@ impl Builder {
                 Ok(Shape {
                     first: item.first,
                     present: above.definition,
-                    node: Node::List(below.into(), Box::new(item)),
+                    node: Node::List(below, Box::new(item)),
                 })
             }
         }
@@ -111,11 +99,7 @@ impl Builder {
             Some(item) if !is_item(list, repeated, item) => self.node(item, below)?,
             _ => self.inner(repeated, below)?,
         };
-        Ok(Shape {
-            first: item.first,
-            present: levels.definition,
-            node: Node::List(below.into(), Box::new(item)),
-        })
+        Ok(Shape { first: item.first, present: levels.definition, node: Node::List(below, Box::new(item)) })
     }
 
     /// A map; without values it is the list of its keys.
@@ -126,8 +110,8 @@ impl Builder {
         let key = Box::new(parts.next().ok_or_else(no_key)??);
         let (first, present) = (key.first, levels.definition);
         let node = match parts.next() {
-            Some(value) => Node::Map(below.into(), key, Box::new(value?)),
-            None => Node::List(below.into(), key),
+            Some(value) => Node::Map(below, key, Box::new(value?)),
+            None => Node::List(below, key),
         };
         Ok(Shape { first, present, node })
     }

@@ -56,7 +56,7 @@ fn whole_images_are_taken_and_those_that_end_early_are_not() {
             let name = format!("cut{index}.{extension}");
             fixture.write(&name, &bytes[..length]);
             let kind = fixture.kind_of(MediaKind::Image, &name);
-            // The header of a TIFF points behind its pixels, and the reader of it says so less plainly.
+            // The header of a TIFF points after its pixels, and the reader of it says so less plainly.
             let allowed = if extension == "tiff" {
                 &["media_truncated", "media_unreadable"][..]
             } else {
@@ -152,7 +152,7 @@ fn bytes_are_bounded_in_files_and_urls() {
     let image = png(20, 20);
     let length = image.len() as u64;
     for (most, expected) in [(length, Ok(())), (length - 1, Err("media_too_large"))] {
-        let fixture = MediaFixture::new(|options, _| options.most_image_bytes = most);
+        let fixture = MediaFixture::new(|options, _| options.most_bytes = most);
         fixture.write("a.png", &image);
         assert_eq!(fixture.kind_of(MediaKind::Image, "a.png"), expected);
         assert_eq!(fixture.kind_of(MediaKind::Image, &data_url::encode("image/png", &image)), expected);

@@ -9,7 +9,7 @@ use serde_json::json;
 fn elements_are_rows_with_their_number_and_line() {
     let content =
         "\u{feff} [\n {\"a\": [1, \"]},{\"]},\n {\n  \"b\": x\n },\n 3, \"x\", {\"c\":\"\\\"\"}\n]\n";
-    let data = Data::one(Format::Json, content);
+    let data = Data::one(FileFormat::Json, content);
     let expected = [
         Ok("{\"a\": [1, \"]},{\"]}".to_owned()),
         Err("element 2 (line 3, column 2) of rows: the row is not JSON: expected value (line 4, column 8)"
@@ -34,7 +34,7 @@ fn errors_in_an_element_have_line_and_column() {
             "element 2 (line 3, column 3) of rows: the row is not JSON: expected value (line 4, column 9)",
         ),
     ] {
-        let bodies = Data::one(Format::Json, content).bodies();
+        let bodies = Data::one(FileFormat::Json, content).bodies();
         assert_eq!(bodies[1], Err(expected.to_owned()), "{content}");
     }
 }
@@ -42,7 +42,7 @@ fn errors_in_an_element_have_line_and_column() {
 #[test]
 fn the_array_may_lie_in_an_object() {
     let content = r#"{"meta": {"rows": [0], "n": "]"}, "data": {"x": [], "rows": [{"a": 1}, {"a": 2}], "y": 1}, "z": [{}]}"#;
-    let mut data = Data::one(Format::Json, content);
+    let mut data = Data::one(FileFormat::Json, content);
     let (_, error) = data.failure();
     assert!(
         error.contains("one object")
@@ -61,10 +61,10 @@ fn the_array_may_lie_in_an_object() {
         let (_, error) = data.failure();
         assert!(error.contains(expected), "{error}");
     }
-    let mut data = Data::one(Format::Json, r#"{"a.b": [{"c": 1}]}"#);
+    let mut data = Data::one(FileFormat::Json, r#"{"a.b": [{"c": 1}]}"#);
     data.source.options.records = Some("a.b".to_owned());
     assert_eq!(data.rows().len(), 1);
-    let mut data = Data::one(Format::Json, "[{}]");
+    let mut data = Data::one(FileFormat::Json, "[{}]");
     data.source.options.records = Some("a".to_owned());
     assert!(data.failure().1.contains("leave out 'records'"));
 }
@@ -88,15 +88,15 @@ fn files_that_are_no_array_are_described() {
         ("{\"a\":1,}", 0, "expected a key at line 1, column 8"),
         ("{\n \"\\x\": 1}", 0, "the key at line 2, column 2 is broken: invalid escape"),
     ] {
-        let (found, error) = Data::one(Format::Json, content).failure();
+        let (found, error) = Data::one(FileFormat::Json, content).failure();
         assert!(error.contains(expected), "{content}: {error}");
         assert_eq!(found, good, "{content}");
     }
-    let mut data = Data::one(Format::Json, "{\"a\": [{}], \"b\": ");
+    let mut data = Data::one(FileFormat::Json, "{\"a\": [{}], \"b\": ");
     data.source.options.records = Some("a".to_owned());
     let (good, error) = data.failure();
     assert!(good == 1 && error.contains("damaged behind row 1"), "{error}");
-    assert!(Data::one(Format::Json, " [ ] ").failure().1.contains("holds no row"));
+    assert!(Data::one(FileFormat::Json, " [ ] ").failure().1.contains("holds no row"));
 }
 
 proptest! {
@@ -109,7 +109,7 @@ proptest! {
             true => serde_json::to_string_pretty(&elements),
             false => serde_json::to_string(&elements),
         };
-        let rows = Data::one(Format::Json, text.expect("JSON")).rows();
+        let rows = Data::one(FileFormat::Json, text.expect("JSON")).rows();
         let found: Vec<serde_json::Value> =
             rows.iter().map(|row| serde_json::from_str(row.body.as_ref().expect("sound")).expect("JSON")).collect();
         prop_assert_eq!(found, elements);
@@ -118,7 +118,7 @@ proptest! {
     #[test]
     fn nothing_makes_it_stop_the_program(text in "[\\[\\]{},:\"\\\\ a1\n]{0,24}") {
         for records in [None, Some("a".to_owned())] {
-            let mut data = Data::one(Format::Json, &text);
+            let mut data = Data::one(FileFormat::Json, &text);
             data.source.options.records = records;
             if let Ok(rows) = data.open() {
                 rows.for_each(drop);

@@ -13,13 +13,13 @@ fn rows(count: u64) -> String {
 #[test]
 fn members_and_frames_that_follow_one_another_are_one_text() {
     let (one, two) = (rows(30), rows(20));
-    let expected = Data::one(Format::Jsonl, format!("{one}{two}")).bodies();
+    let expected = Data::one(FileFormat::Jsonl, format!("{one}{two}")).bodies();
     for pack in [gzip, zstd] {
         let content = [pack(one.as_bytes()), pack(b""), pack(two.as_bytes())].concat();
-        assert_eq!(Data::one(Format::Jsonl, content).bodies(), expected);
+        assert_eq!(Data::one(FileFormat::Jsonl, content).bodies(), expected);
     }
     let skippable = [&b"\x50\x2a\x4d\x18\x03\0\0\0abc"[..], &zstd(one.as_bytes())].concat();
-    assert_eq!(Data::one(Format::Jsonl, skippable).rows().len(), 30);
+    assert_eq!(Data::one(FileFormat::Jsonl, skippable).rows().len(), 30);
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_cut_anywhere_is_an_error_with_the_number_of_good_rows() {
         let first = pack(rows(40).as_bytes());
         let whole = [first.clone(), pack(rows(40).as_bytes())].concat();
         for cut in 4..whole.len() {
-            let data = Data::one(Format::Jsonl, &whole[..cut]);
+            let data = Data::one(FileFormat::Jsonl, &whole[..cut]);
             if cut == first.len() {
                 // Nothing tells a file that ends here from one that was cut here.
                 assert_eq!(data.rows().len(), 40);
@@ -51,18 +51,18 @@ fn damage_is_an_error_and_so_is_what_follows_a_stream() {
         for byte in &mut damaged[middle..middle + 8] {
             *byte ^= 0x55;
         }
-        let data = Data::one(Format::Jsonl, damaged);
+        let data = Data::one(FileFormat::Jsonl, damaged);
         let (good, error) = data.failure();
         assert!(good > 0 && error.contains(&format!("is damaged behind row {good}: ")), "{error}");
         let trailing = [whole, b"garbage".to_vec()].concat();
-        let (good, error) = Data::one(Format::Jsonl, trailing).failure();
+        let (good, error) = Data::one(FileFormat::Jsonl, trailing).failure();
         assert_eq!(good, 20_000);
         assert!(error.contains("is damaged behind row 20000"), "{error}");
     }
     // However few there are, they are not taken for a member that is cut off.
     for trailing in ["\n", "\0\0", "garbage and more of it"] {
         let content = [gzip(rows(3).as_bytes()), trailing.as_bytes().to_vec()].concat();
-        let (good, error) = Data::one(Format::Jsonl, content).failure();
+        let (good, error) = Data::one(FileFormat::Jsonl, content).failure();
         let expected = "is damaged behind row 3: the gzip stream is over, and bytes follow that are no gzip";
         assert!(good == 3 && error.contains(expected), "{trailing:?}: {error}");
     }
@@ -73,7 +73,7 @@ fn the_checksum_of_gzip_is_checked() {
     let mut content = gzip(rows(5).as_bytes());
     let sum = content.len() - 8;
     content[sum] ^= 1;
-    let (good, error) = Data::one(Format::Jsonl, content).failure();
+    let (good, error) = Data::one(FileFormat::Jsonl, content).failure();
     assert_eq!(good, 5);
     assert!(error.contains("damaged behind row 5"), "{error}");
 }
@@ -88,19 +88,19 @@ fn compressed_content_must_be_text() {
         (b"PAR1\x15\x04\x00".to_vec(), "use loader: parquet"),
         (b"PK\x03\x04\x14\x00\x00".to_vec(), "a zip archive"),
     ] {
-        let (_, error) = Data::one(Format::Jsonl, content).failure();
+        let (_, error) = Data::one(FileFormat::Jsonl, content).failure();
         assert!(error.contains(expected) && error.contains("rows"), "{error}");
     }
-    let (_, error) = Data::one(Format::Parquet, gzip(b"{}\n")).failure();
+    let (_, error) = Data::one(FileFormat::Parquet, gzip(b"{}\n")).failure();
     assert!(error.contains("use loader: jsonl"), "{error}");
 }
 
 #[test]
 fn every_text_format_may_be_compressed() {
     for (format, content) in [
-        (Format::Csv, "a\n1\n2\n"),
-        (Format::Tsv, "a\n1\n2\n"),
-        (Format::Json, "[{\"a\":\"1\"},{\"a\":\"2\"}]"),
+        (FileFormat::Csv, "a\n1\n2\n"),
+        (FileFormat::Tsv, "a\n1\n2\n"),
+        (FileFormat::Json, "[{\"a\":\"1\"},{\"a\":\"2\"}]"),
     ] {
         let expected = [Ok("{\"a\":\"1\"}".to_owned()), Ok("{\"a\":\"2\"}".to_owned())];
         assert_eq!(Data::one(format, gzip(content.as_bytes())).bodies(), expected);
@@ -139,7 +139,7 @@ proptest! {
             [gzip(one), gzip(two)].concat(),
             [zstd(one), zstd(two)].concat(),
         ] {
-            let rows = Data::one(Format::Jsonl, content).rows();
+            let rows = Data::one(FileFormat::Jsonl, content).rows();
             let rows: Vec<_> = rows.into_iter().map(|row| (row.place, row.body.map_err(|problem| problem.message))).collect();
             prop_assert_eq!(&rows, &expected);
         }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 #[test]
 fn fields_are_texts_under_the_names_of_the_header() {
     let content = "\u{feff}id,\"the text\",n\r\n1,\"a, \"\"b\"\"\r\nc\",\r\n\r\n2,ä,007\r\n";
-    let rows = Data::one(Format::Csv, content).rows();
+    let rows = Data::one(FileFormat::Csv, content).rows();
     let seen: Vec<_> = rows.into_iter().map(|row| (row.place, row.body.expect("sound"))).collect();
     let expected = [
         (RowPosition::Line(2), r#"{"id":"1","the text":"a, \"b\"\r\nc","n":""}"#.to_owned()),
@@ -18,9 +18,9 @@ fn fields_are_texts_under_the_names_of_the_header() {
 
 #[test]
 fn delimiter_and_columns_are_options() {
-    let mut data = Data::one(Format::Tsv, "a\tb\n1\t2,3\n");
+    let mut data = Data::one(FileFormat::Tsv, "a\tb\n1\t2,3\n");
     assert_eq!(data.bodies(), [Ok(r#"{"a":"1","b":"2,3"}"#.to_owned())]);
-    data = Data::one(Format::Csv, "1;2\n3;4\n");
+    data = Data::one(FileFormat::Csv, "1;2\n3;4\n");
     data.source.options.delimiter = Some(b';');
     data.source.options.columns = Some(vec!["x".to_owned(), "y\"".to_owned()]);
     let delimited = data.source.options.clone();
@@ -28,7 +28,7 @@ fn delimiter_and_columns_are_options() {
     assert_eq!(data.bodies(), expected);
     // The first line is no row where it is a header.
     for header in ["x;y\"\n1;2\n", ";y\"\n1;2\n"] {
-        let mut data = Data::one(Format::Csv, header);
+        let mut data = Data::one(FileFormat::Csv, header);
         data.source.options = delimited.clone();
         assert!(data.failure().1.contains("line 1 has the names that 'columns' gives"), "{header}");
     }
@@ -38,7 +38,7 @@ fn delimiter_and_columns_are_options() {
 
 #[test]
 fn the_unnamed_first_column_of_pandas_is_the_index() {
-    let bodies = Data::one(Format::Csv, ",question,answer\n0,q,a\n1,r,b\n").bodies();
+    let bodies = Data::one(FileFormat::Csv, ",question,answer\n0,q,a\n1,r,b\n").bodies();
     let row = |index: u32, question: &str, answer: &str| {
         Ok(format!(r#"{{"index":"{index}","question":"{question}","answer":"{answer}"}}"#))
     };
@@ -48,7 +48,7 @@ fn the_unnamed_first_column_of_pandas_is_the_index() {
 #[test]
 fn a_broken_record_is_a_problem_with_its_line() {
     let content = b"a,b\n1,2\n1\n1,2,3\n1,\xff\n\"x\"y,2\n3,4\n";
-    let data = Data::one(Format::Csv, content);
+    let data = Data::one(FileFormat::Csv, content);
     let expected = [
         Ok(r#"{"a":"1","b":"2"}"#.to_owned()),
         Err("line 3 of rows: the record has 1 fields, but there are 2 columns".to_owned()),
@@ -63,7 +63,7 @@ fn a_broken_record_is_a_problem_with_its_line() {
 
 #[test]
 fn a_quote_that_is_never_closed_is_damage_for_rows_are_missing() {
-    let (rows, error) = Data::one(Format::Csv, b"a,b\n1,2\n5,\"open\n6,7\n").failure();
+    let (rows, error) = Data::one(FileFormat::Csv, b"a,b\n1,2\n5,\"open\n6,7\n").failure();
     assert_eq!(rows, 1);
     assert!(error.contains("is damaged behind row 1: a quoted field that begins in line 3"), "{error}");
 }
@@ -77,26 +77,26 @@ fn a_header_must_name_every_column_once() {
         (b"a,\"b\n1,2\n", "a quoted field that begins in line 1 does not end"),
         (b"a,b\r1,2\r3,4", "lone carriage return"),
     ] {
-        let (_, error) = Data::one(Format::Csv, content).failure();
+        let (_, error) = Data::one(FileFormat::Csv, content).failure();
         assert!(error.contains(expected), "{error}");
     }
     assert!(
-        Data::one(Format::Csv, ",a,index\n1,2,3\n")
+        Data::one(FileFormat::Csv, ",a,index\n1,2,3\n")
             .failure()
             .1
             .contains("column 1 of the header has no name")
     );
-    assert!(Data::one(Format::Csv, "a,b\n").failure().1.contains("holds no row"));
+    assert!(Data::one(FileFormat::Csv, "a,b\n").failure().1.contains("holds no row"));
 }
 
 #[test]
 fn a_record_that_is_too_long_does_not_take_the_next_with_it() {
     let line = "x".repeat(1 << 20);
-    let bodies = Data::one(Format::Csv, format!("a\n\"{}\"\nlast\n", "xy\"\"".repeat(17 << 20))).bodies();
+    let bodies = Data::one(FileFormat::Csv, format!("a\n\"{}\"\nlast\n", "xy\"\"".repeat(17 << 20))).bodies();
     assert!(bodies[0].as_ref().is_err_and(|message| message.contains("of 1 lines is longer than")));
     assert_eq!(bodies[1..], [Ok("{\"a\":\"last\"}".to_owned())]);
     let content = format!("a\n\"{}\"\nlast\n", format!("{line}\n").repeat(65));
-    let bodies = Data::one(Format::Csv, content).bodies();
+    let bodies = Data::one(FileFormat::Csv, content).bodies();
     assert!(
         bodies[0]
             .as_ref()
@@ -122,6 +122,6 @@ proptest! {
         }
         let expected: Vec<_> =
             records.iter().map(|(one, two)| Ok(serde_json::json!({"a": one, "b": two}).to_string())).collect();
-        prop_assert_eq!(Data::one(Format::Csv, content).bodies(), expected);
+        prop_assert_eq!(Data::one(FileFormat::Csv, content).bodies(), expected);
     }
 }

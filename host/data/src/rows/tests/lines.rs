@@ -6,7 +6,7 @@ use serde_json::json;
 
 #[test]
 fn blank_lines_are_no_rows_and_numbers_are_those_of_the_file() {
-    let mut data = Data::one(Format::Jsonl, b"\xef\xbb\xbf{\"a\":1}\n\n  \n{\"a\":2}\r\n{\"a\":3}");
+    let mut data = Data::one(FileFormat::Jsonl, b"\xef\xbb\xbf{\"a\":1}\n\n  \n{\"a\":2}\r\n{\"a\":3}");
     let seen = |data: &Data| -> Vec<_> {
         let mut rows = data.rows();
         rows.sort_by_key(|row| row.number);
@@ -24,7 +24,7 @@ fn blank_lines_are_no_rows_and_numbers_are_those_of_the_file() {
 #[test]
 fn a_broken_row_is_given_with_its_place_and_the_rest_goes_on() {
     let data = Data::one(
-        Format::Jsonl,
+        FileFormat::Jsonl,
         b"{\"a\":1}\n{\"a\":\n[1]\n\"x\"\n{\"a\": \"\xff\"}\n{\"a\":1}{}\n{\"a\":6}\n",
     );
     let expected = [
@@ -39,7 +39,7 @@ fn a_broken_row_is_given_with_its_place_and_the_rest_goes_on() {
     assert_eq!(data.bodies(), expected);
     // The same with a filter and with labels, which read the values.
     let mut filtered = Data::one(
-        Format::Jsonl,
+        FileFormat::Jsonl,
         b"{\"a\":1}\n{\"a\":\n[1]\n\"x\"\n{\"a\": \"\xff\"}\n{\"a\":1}{}\n{\"a\":6}\n",
     );
     filtered.source.filter.include = vec![("a".to_owned(), vec![json!(6)])];
@@ -48,14 +48,14 @@ fn a_broken_row_is_given_with_its_place_and_the_rest_goes_on() {
 
 #[test]
 fn an_array_in_the_first_line_is_hinted_at() {
-    let bodies = Data::one(Format::Jsonl, "[\n{\"a\":1},\n{}]\n").bodies();
+    let bodies = Data::one(FileFormat::Jsonl, "[\n{\"a\":1},\n{}]\n").bodies();
     let has_hint = |message: &String| message.contains("an array of objects is read by loader: json");
     assert!(bodies[0].as_ref().is_err_and(has_hint), "{bodies:?}");
 }
 
 #[test]
 fn the_order_of_a_seed_is_that_of_every_version() {
-    let mut data = Data::one(Format::Jsonl, numbered(10));
+    let mut data = Data::one(FileFormat::Jsonl, numbered(10));
     data.source.shuffle = Some(123);
     assert_eq!(numbers(&data), [2, 0, 4, 8, 9, 1, 6, 3, 7, 5]);
     let digests: Vec<_> = data.rows().into_iter().map(|row| row.digest()).collect();
@@ -67,7 +67,7 @@ fn the_order_of_a_seed_is_that_of_every_version() {
 
 #[test]
 fn limit_comes_after_shuffle_and_the_bound_of_the_run_on_top() {
-    let mut data = Data::one(Format::Jsonl, numbered(50));
+    let mut data = Data::one(FileFormat::Jsonl, numbered(50));
     data.source.shuffle = Some(7);
     let all = numbers(&data);
     data.source.limit = Some(5);
@@ -82,21 +82,21 @@ fn limit_comes_after_shuffle_and_the_bound_of_the_run_on_top() {
 
 #[test]
 fn labels_are_joined_by_row() {
-    let data = Data::one(Format::Jsonl, "{\"a\":1}\n\n{\"a\":2}\n{\"a\":3}\n").labels("1\n0\nx\n");
+    let data = Data::one(FileFormat::Jsonl, "{\"a\":1}\n\n{\"a\":2}\n{\"a\":3}\n").labels("1\n0\nx\n");
     let expected = [
         Ok(r#"{"a":1,"label":1}"#.to_owned()),
         Ok(r#"{"a":2,"label":0}"#.to_owned()),
         Ok(r#"{"a":3,"label":"x"}"#.to_owned()),
     ];
     assert_eq!(data.bodies(), expected);
-    let bodies = Data::one(Format::Jsonl, "{\"label\":1}\n").labels("1\n").bodies();
+    let bodies = Data::one(FileFormat::Jsonl, "{\"label\":1}\n").labels("1\n").bodies();
     assert!(bodies[0].as_ref().is_err_and(|message| message.contains("has a field 'label' of its own")));
 }
 
 #[test]
 fn as_many_labels_as_rows_or_an_error() {
     for (content, is_early) in [(numbered(3).into_bytes(), true), (gzip(numbered(3).as_bytes()), false)] {
-        let mut data = Data::one(Format::Jsonl, &content).labels("0\n1\n0\n1\n\n");
+        let mut data = Data::one(FileFormat::Jsonl, &content).labels("0\n1\n0\n1\n\n");
         let (good, error) = data.failure();
         assert!(error.contains("has 4 lines, but the dataset has 3 rows"), "{error}");
         assert_eq!(good, if is_early { 0 } else { 3 });
@@ -112,7 +112,7 @@ fn as_many_labels_as_rows_or_an_error() {
         data.source.limit = Some(2);
         data.failure();
         // The lines count against all rows, not against those that are kept.
-        let mut data = Data::one(Format::Jsonl, &content).labels("0\n1\n0\n\n");
+        let mut data = Data::one(FileFormat::Jsonl, &content).labels("0\n1\n0\n\n");
         data.source.filter.include = vec![("label".to_owned(), vec![json!(0)])];
         assert_eq!(numbers(&data), [0, 2]);
         data.source.shuffle = Some(1);
@@ -122,7 +122,7 @@ fn as_many_labels_as_rows_or_an_error() {
 
 #[test]
 fn unreadable_paths_are_shown_as_written_and_in_full() {
-    let mut data = Data::one(Format::Jsonl, "{}\n");
+    let mut data = Data::one(FileFormat::Jsonl, "{}\n");
     data.source.files[0].path = data.folder.path().join("missing.jsonl");
     data.source.files[0].shown = "./missing.jsonl".to_owned();
     let (_, error) = data.failure();
@@ -133,7 +133,7 @@ fn unreadable_paths_are_shown_as_written_and_in_full() {
     );
     data.source.files[0].path = data.folder.path().to_owned();
     assert!(data.failure().1.contains("directory"));
-    for format in [Format::Jsonl, Format::Json, Format::Csv, Format::Tsv] {
+    for format in [FileFormat::Jsonl, FileFormat::Json, FileFormat::Csv, FileFormat::Tsv] {
         for content in ["", "\n \n"] {
             let (_, error) = Data::one(format, content).failure();
             assert!(error.contains("holds no row"), "{error}");
@@ -145,7 +145,7 @@ fn unreadable_paths_are_shown_as_written_and_in_full() {
 fn a_row_that_is_too_long_is_a_problem_and_the_next_is_read() {
     let long = format!("{{\"a\":\"{}\"}}\n{{\"b\":1}}\n", "x".repeat(64 << 20));
     for content in [gzip(long.as_bytes()), long.into_bytes()] {
-        let rows = Data::one(Format::Jsonl, content).rows();
+        let rows = Data::one(FileFormat::Jsonl, content).rows();
         let problem = rows[0].body.as_ref().expect_err("too long");
         assert!(problem.message.contains("longer than 67108864 bytes"), "{}", problem.message);
         assert_eq!(problem.text.chars().count(), 2_000);
@@ -155,7 +155,7 @@ fn a_row_that_is_too_long_is_a_problem_and_the_next_is_read() {
 
 #[test]
 fn a_filter_counts_what_it_leaves_out() {
-    let mut data = Data::one(Format::Jsonl, numbered(10) + "broken\n");
+    let mut data = Data::one(FileFormat::Jsonl, numbered(10) + "broken\n");
     data.source.filter.exclude = vec![("n".to_owned(), (0..7).map(|number| json!(number)).collect())];
     let mut rows = data.open().expect("opened");
     assert_eq!((rows.total(), rows.filtered()), (None, 0));

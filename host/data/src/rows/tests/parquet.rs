@@ -58,7 +58,7 @@ pub(super) fn texts(columns: &[(&str, &[String])]) -> Vec<u8> {
 }
 
 fn bodies(schema: &str, columns: Vec<Write>) -> Vec<Result<String, String>> {
-    Data::one(Format::Parquet, file(schema, Compression::SNAPPY, &[columns])).bodies()
+    Data::one(FileFormat::Parquet, file(schema, Compression::SNAPPY, &[columns])).bodies()
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn oversized_pages_are_refused_before_decompression() {
     let size = bytes[place + 3..].iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
     assert!(size < 5, "there is room for a larger number");
     bytes[place + 3..place + 8].copy_from_slice(&[0x80, 0x80, 0x80, 0x80, 0x08]);
-    let (good, error) = Data::one(Format::Parquet, bytes).failure();
+    let (good, error) = Data::one(FileFormat::Parquet, bytes).failure();
     assert_eq!(good, 0);
     assert!(error.contains("column 't' has a page of 1024 MiB, unpacked, from row 1 on"), "{error}");
 }
@@ -258,7 +258,7 @@ fn row_groups_are_read_one_after_another_in_every_compression() {
             compression,
             &[group(0, 3_000), group(3_000, 3_001), group(3_001, 5_000)],
         );
-        let mut data = Data::one(Format::Parquet, content);
+        let mut data = Data::one(FileFormat::Parquet, content);
         assert_eq!(data.open().expect("opened").total(), Some(5_000));
         let rows = data.rows();
         assert_eq!(rows.len(), 5_000);

@@ -23,28 +23,31 @@ fn content(compression: Compression) -> Vec<u8> {
 #[test]
 fn no_rows_are_an_error_and_so_are_a_cut_and_encryption() {
     assert!(
-        Data::one(Format::Parquet, file("message r { required int32 n; }", Compression::UNCOMPRESSED, &[]))
-            .failure()
-            .1
-            .contains("holds no row")
+        Data::one(
+            FileFormat::Parquet,
+            file("message r { required int32 n; }", Compression::UNCOMPRESSED, &[])
+        )
+        .failure()
+        .1
+        .contains("holds no row")
     );
     let whole = content(Compression::UNCOMPRESSED);
     for cut in [8, 20, whole.len() / 2, whole.len() - 1] {
-        let (_, error) = Data::one(Format::Parquet, &whole[..cut]).failure();
+        let (_, error) = Data::one(FileFormat::Parquet, &whole[..cut]).failure();
         assert!(error.contains("does not end as Parquet does") && error.contains("rows"), "{error}");
     }
     let mut footer = whole.clone();
     let length = footer.len() - 8;
     footer[length] = 0xff;
     footer[length + 1] = 0xff;
-    assert!(Data::one(Format::Parquet, footer).failure().1.contains("damaged behind row 0"));
+    assert!(Data::one(FileFormat::Parquet, footer).failure().1.contains("damaged behind row 0"));
     let mut encrypted = whole.clone();
     let end = encrypted.len() - 4;
     encrypted[end..].copy_from_slice(b"PARE");
-    assert!(Data::one(Format::Parquet, &encrypted).failure().1.contains("encrypted"));
+    assert!(Data::one(FileFormat::Parquet, &encrypted).failure().1.contains("encrypted"));
     encrypted[..4].copy_from_slice(b"PARE");
-    assert!(Data::one(Format::Parquet, encrypted).failure().1.contains("encrypted"));
-    assert!(Data::one(Format::Parquet, "{\"a\":1}\n").failure().1.contains("is not Parquet"));
+    assert!(Data::one(FileFormat::Parquet, encrypted).failure().1.contains("encrypted"));
+    assert!(Data::one(FileFormat::Parquet, "{\"a\":1}\n").failure().1.contains("is not Parquet"));
 }
 
 #[test]
@@ -52,7 +55,7 @@ fn two_columns_of_one_name_are_refused() {
     let columns = vec![column::<Int32Type>(vec![1], &[], &[]), column::<Int32Type>(vec![2], &[], &[])];
     let content =
         file("message r { required int32 a; required int32 a; }", Compression::UNCOMPRESSED, &[columns]);
-    let (_, error) = Data::one(Format::Parquet, content).failure();
+    let (_, error) = Data::one(FileFormat::Parquet, content).failure();
     assert!(error.contains("two columns named 'a'"), "{error}");
 }
 
@@ -69,7 +72,7 @@ proptest! {
             let place = place.index(content.len());
             content[place] = byte;
         }
-        let data = Data::one(Format::Parquet, content);
+        let data = Data::one(FileFormat::Parquet, content);
         if let Ok(rows) = open(&data.source, Some(1_000)) {
             rows.for_each(drop);
         }

@@ -10,7 +10,7 @@ fn several_files_are_one_dataset() {
     let packed = gzip(numbered(3).as_bytes());
     let files = [("b.jsonl", numbered(2).into_bytes()), ("empty", Vec::new()), ("a.gz", packed)];
     let files: Vec<_> = files.iter().map(|(name, content)| (*name, content.as_slice())).collect();
-    let mut data = Data::new(Format::Jsonl, &files);
+    let mut data = Data::new(FileFormat::Jsonl, &files);
     let rows = data.rows();
     let seen: Vec<_> = rows.iter().map(|row| (row.index, row.number, row.file)).collect();
     assert_eq!(seen, [(0, 0, 0), (1, 1, 0), (2, 2, 2), (3, 3, 2), (4, 4, 2)]);
@@ -25,7 +25,7 @@ fn several_files_are_one_dataset() {
 #[test]
 fn plain_files_are_counted_together() {
     let (one, two) = (numbered(2), numbered(3));
-    let data = Data::new(Format::Jsonl, &[("1", one.as_bytes()), ("2", two.as_bytes())]);
+    let data = Data::new(FileFormat::Jsonl, &[("1", one.as_bytes()), ("2", two.as_bytes())]);
     assert_eq!(data.open().expect("opened").total(), Some(5));
     assert_eq!(open(&data.source, Some(4)).expect("opened").total(), Some(4));
 }
@@ -33,12 +33,12 @@ fn plain_files_are_counted_together() {
 #[test]
 fn a_bad_file_is_noticed_before_the_first_row() {
     let rows = numbered(2);
-    let mut data = Data::new(Format::Jsonl, &[("1", rows.as_bytes()), ("2", b"PAR1\x15\x04")]);
+    let mut data = Data::new(FileFormat::Jsonl, &[("1", rows.as_bytes()), ("2", b"PAR1\x15\x04")]);
     assert!(data.failure().1.contains("'2'"));
     data.source.files[1].path = data.folder.path().join("missing");
     let (good, error) = data.failure();
     assert!(good == 0 && error.contains("cannot read '2'"), "{error}");
-    let error = Data::new(Format::Csv, &[("1", b"a\n1\n"), ("2", b"a,a\n1,2\n")]).failure().1;
+    let error = Data::new(FileFormat::Csv, &[("1", b"a\n1\n"), ("2", b"a,a\n1,2\n")]).failure().1;
     assert!(error.contains("cannot load '2'"), "{error}");
 }
 
@@ -46,7 +46,7 @@ fn a_bad_file_is_noticed_before_the_first_row() {
 fn damage_counts_the_rows_of_its_own_file() {
     let packed = gzip(numbered(9).as_bytes());
     let rows = numbered(2);
-    let data = Data::new(Format::Jsonl, &[("1", rows.as_bytes()), ("2", &packed[..packed.len() - 1])]);
+    let data = Data::new(FileFormat::Jsonl, &[("1", rows.as_bytes()), ("2", &packed[..packed.len() - 1])]);
     let (good, error) = data.failure();
     assert_eq!(good, 11);
     assert!(error.contains("'2'") && error.contains("damaged behind row 9"), "{error}");
@@ -54,14 +54,14 @@ fn damage_counts_the_rows_of_its_own_file() {
 
 #[test]
 fn no_file_and_no_row_are_errors() {
-    assert!(Data::new(Format::Jsonl, &[]).failure().1.contains("names no file and holds no row"));
-    let (_, error) = Data::new(Format::Json, &[("1", b"[]"), ("2", b"[ ]")]).failure();
+    assert!(Data::new(FileFormat::Jsonl, &[]).failure().1.contains("names no file and holds no row"));
+    let (_, error) = Data::new(FileFormat::Json, &[("1", b"[]"), ("2", b"[ ]")]).failure();
     assert!(error.contains("'1'") && error.contains("1 more holds no row"), "{error}");
 }
 
 #[test]
 fn a_folder_that_is_missing_for_the_temporary_file_is_named() {
-    let mut data = Data::one(Format::Csv, "a\n1\n");
+    let mut data = Data::one(FileFormat::Csv, "a\n1\n");
     data.source.shuffle = Some(1);
     data.source.spool_folder = Some(data.folder.path().join("none"));
     let (_, error) = data.failure();
@@ -70,12 +70,12 @@ fn a_folder_that_is_missing_for_the_temporary_file_is_named() {
 
 #[test]
 fn digests_are_those_of_sha256sum() {
-    let mut data = Data::new(Format::Jsonl, &[("1", b"abc")]).labels("abc");
+    let mut data = Data::new(FileFormat::Jsonl, &[("1", b"abc")]).labels("abc");
     let abc = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     let one = json!({"digest": abc, "bytes": 3});
     let found = pin(&mut data.source).expect("read");
     assert_eq!(json!(found), json!({"digest": abc, "bytes": 3, "labels": one}));
-    let mut data = Data::new(Format::Jsonl, &[("1", b"abc"), ("2", b"abc")]);
+    let mut data = Data::new(FileFormat::Jsonl, &[("1", b"abc"), ("2", b"abc")]);
     let hex = abc.trim_start_matches("sha256:");
     let lines = format!("{hex}  1\n{hex}  2\n");
     let expected = json!({

@@ -16,13 +16,13 @@ fn formats(ids: &[String]) -> Vec<Data> {
     let half = lines.lines().take(ids.len() / 2).map(|line| line.len() + 1).sum();
     let (one, two) = lines.as_bytes().split_at(half);
     vec![
-        Data::one(Format::Jsonl, &lines),
-        Data::one(Format::Jsonl, gzip(lines.as_bytes())),
-        Data::one(Format::Jsonl, zstd(lines.as_bytes())),
-        Data::new(Format::Jsonl, &[("1", one), ("2", two)]),
-        Data::one(Format::Csv, format!("id,g\n{records}")),
-        Data::one(Format::Json, serde_json::to_string_pretty(&objects).expect("JSON")),
-        Data::one(Format::Parquet, texts(&[("id", ids), ("g", &groups)])),
+        Data::one(FileFormat::Jsonl, &lines),
+        Data::one(FileFormat::Jsonl, gzip(lines.as_bytes())),
+        Data::one(FileFormat::Jsonl, zstd(lines.as_bytes())),
+        Data::new(FileFormat::Jsonl, &[("1", one), ("2", two)]),
+        Data::one(FileFormat::Csv, format!("id,g\n{records}")),
+        Data::one(FileFormat::Json, serde_json::to_string_pretty(&objects).expect("JSON")),
+        Data::one(FileFormat::Parquet, texts(&[("id", ids), ("g", &groups)])),
     ]
 }
 
@@ -69,7 +69,7 @@ proptest! {
 #[test]
 fn places_digests_and_problems_are_kept_while_rows_are_shuffled() {
     for content in [gzip(b"{\"a\":1}\n\nbroken\n{\"a\":2}\n"), zstd(b"{\"a\":1}\n\nbroken\n{\"a\":2}\n")] {
-        let mut data = Data::one(Format::Jsonl, content);
+        let mut data = Data::one(FileFormat::Jsonl, content);
         let expected = data.rows();
         data.source.shuffle = Some(5);
         let mut rows = data.rows();
@@ -85,5 +85,5 @@ fn places_digests_and_problems_are_kept_while_rows_are_shuffled() {
 #[test]
 fn rows_may_be_read_on_another_thread() {
     fn is_send<T: Send>(_: &T) {}
-    is_send(&Data::one(Format::Jsonl, "{}\n").open().expect("opened"));
+    is_send(&Data::one(FileFormat::Jsonl, "{}\n").open().expect("opened"));
 }
