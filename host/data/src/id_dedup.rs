@@ -1,7 +1,7 @@
 //! Ids that occur several times are kept apart.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 /// The ids of a dataset. Samples must come in their order. Holds some 20 bytes a sample.
 #[derive(Debug, Default)]
@@ -35,9 +35,7 @@ impl IdDeduplicator {
 }
 
 fn hash_of(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(id)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! References to a model file of a hub.
 
-use super::{HubError, HubKind, HubProgress, HubSource, HubTimings, fetch};
+use super::{HubError, HubFile, HubKind, HubProgress, HubSource, HubTimings, fetch};
 use gage_core::Digest;
 use gage_secrets::SecretString;
 use std::path::PathBuf;
@@ -113,23 +113,12 @@ impl ModelReference {
             timings: HubTimings::default(),
         };
         let fetched = fetch(&source, progress, is_cancelled)?;
-        let mut files = fetched.files.into_iter();
-        match (files.next(), files.next()) {
-            (Some(file), None) => Ok(FetchedModel {
-                name: fetched.name,
-                commit: fetched.commit,
-                path: file.path,
-                local: file.local,
-                bytes: file.bytes,
-                digest: file.digest,
-            }),
-            _ => {
-                let path = &self.path;
-                let message =
-                    format!("model '{}': `{path}` is not the path of one file; name one", fetched.name);
-                Err(HubError::Choice { key: "hub_id", message })
-            }
-        }
+        let Ok([HubFile { path, local, bytes, digest }]) = <[HubFile; 1]>::try_from(fetched.files) else {
+            let (name, path) = (fetched.name, self.path);
+            let message = format!("model '{name}': `{path}` is not the path of one file; name one");
+            return Err(HubError::Choice { key: "hub_id", message });
+        };
+        Ok(FetchedModel { name: fetched.name, commit: fetched.commit, path, local, bytes, digest })
     }
 }
 

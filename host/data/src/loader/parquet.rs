@@ -82,9 +82,7 @@ impl Parquet {
         }
         Ok(true)
     }
-}
 
-impl Parquet {
     /// Refuses columns of the next row group whose first pages are too large: a page is unpacked as a whole.
     fn check_pages(&mut self) -> Result<(), LoaderError> {
         let Some(group) = self.reader.metadata().row_groups().get(self.group) else { return Ok(()) };

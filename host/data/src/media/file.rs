@@ -1,7 +1,6 @@
 //! Reading local files, and only those that are files.
 
 use super::error::{MediaError, MediaErrorKind};
-use super::sniff::HEAD_BYTES;
 use gage_core::Digest;
 use std::fs::File;
 use std::io::Read;
@@ -17,27 +16,14 @@ pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Reads a whole file of at most so many bytes.
+/// Reads a file of at most `most` bytes, and keeps at most the first `kept` of them.
 ///
 /// # Errors
 /// `media_too_large`, `media_unreadable`, and `media_missing` if it vanished.
-pub(super) fn read_whole(path: &Path, most: u64) -> Result<Content, MediaError> {
-    let file = open(path, most)?;
-    let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
-    let length = bytes.len() as u64;
-    check_length(length, most)?;
-    Ok(Content { digest: Digest::of_bytes(&bytes), length, bytes })
-}
-
-/// Reads a file of at most so many bytes, and keeps only its beginning.
-///
-/// # Errors
-/// As for [`read_whole`].
-pub(super) fn read_head(path: &Path, most: u64) -> Result<Content, MediaError> {
+pub(super) fn read(path: &Path, most: u64, kept: u64) -> Result<Content, MediaError> {
     let mut file = open(path, most)?;
     let mut bytes = Vec::new();
-    file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.by_ref().take(kept.min(most.saturating_add(1))).read_to_end(&mut bytes).map_err(unreadable)?;
     let mut rest = file.take(most.saturating_add(1));
     let before = rest.limit();
     let digest = Digest::of_reader(bytes.as_slice().chain(&mut rest)).map_err(unreadable)?;
@@ -99,6 +85,9 @@ fn unreadable(error: std::io::Error) -> MediaError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::sniff::HEAD_BYTES;
+
+    const HEAD: u64 = HEAD_BYTES as u64;
 
     #[test]
     fn the_head_has_the_digest_of_the_whole() {
@@ -108,11 +97,11 @@ mod tests {
             let bytes: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
             std::fs::write(&path, &bytes).expect("written");
             let most = length as u64;
-            let (head, whole) =
-                (read_head(&path, most).expect("read"), read_whole(&path, most).expect("read"));
+            let (head, whole) = (read(&path, most, HEAD), read(&path, most, u64::MAX));
+            let (head, whole) = (head.expect("read"), whole.expect("read"));
             assert_eq!((head.digest, head.length), (whole.digest, whole.length));
             assert_eq!((head.digest, whole.bytes), (Digest::of_bytes(&bytes), bytes));
-            let too_large = read_whole(&path, most - 1).map(|_| ()).map_err(|error| error.kind);
+            let too_large = read(&path, most - 1, u64::MAX).map(|_| ()).map_err(|error| error.kind);
             assert_eq!(too_large, Err(MediaErrorKind::TooLarge));
         }
     }
@@ -139,8 +128,9 @@ mod tests {
             (&folder.path().join("empty"), MediaErrorKind::Truncated),
         ];
         for (path, expected) in cases {
-            for read in [read_head, read_whole] {
-                assert_eq!(read(path, 10).map(|_| ()).map_err(|error| error.kind), Err(expected), "{path:?}");
+            for kept in [HEAD, u64::MAX] {
+                let found = read(path, 10, kept).map(|_| ()).map_err(|error| error.kind);
+                assert_eq!(found, Err(expected), "{path:?}");
             }
         }
     }

@@ -10,7 +10,7 @@ use super::image_cache::{CacheKey, CachedImage, ImageCache};
 use super::image_probe::{ImageProbe, examine};
 use super::options::{Bounds, MediaOptions};
 use super::resize::{format_of, resize, target};
-use super::sniff::{is_lfs_pointer, sniff};
+use super::sniff::{HEAD_BYTES, is_lfs_pointer, sniff};
 use super::source::Source;
 use super::stats::MediaStats;
 use super::truncation::missing_wav_bytes;
@@ -18,7 +18,7 @@ use gage_core::{ContentPart, Digest, MediaKind, Sample};
 use lru::LruCache;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -304,22 +304,16 @@ impl MediaStore {
     }
 
     fn read_file(&self, found: &RootMatch, is_whole: bool) -> Result<Content, MediaError> {
-        let content = match is_whole {
-            true => file::read_whole(&found.path, self.options.most_bytes)?,
-            false => file::read_head(&found.path, self.options.most_bytes)?,
-        };
+        let kept = if is_whole { u64::MAX } else { HEAD_BYTES as u64 };
+        let content = file::read(&found.path, self.options.most_bytes, kept)?;
         self.stats.lock().files_read += 1;
         Ok(content)
     }
 
     /// Compares a file with what it was when it was read first.
     fn check_unchanged(&self, found: &RootMatch, digest: Digest) -> Result<(), MediaError> {
-        let mut hasher = DefaultHasher::new();
-        found.path.hash(&mut hasher);
-        let path = hasher.finish();
-        let mut hasher = DefaultHasher::new();
-        digest.hash(&mut hasher);
-        let content = hasher.finish();
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        let (path, content) = (hasher.hash_one(&found.path), hasher.hash_one(digest));
         let mut fingerprints = self.fingerprints.lock();
         match *fingerprints.entry(path).or_insert(content) == content {
             true => Ok(()),
