@@ -75,7 +75,7 @@ impl Metric for TrajectoryMatch {
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
         Ok(TrajectoryMatch {
-            mode: choice(&params, "mode", &MODES)?,
+            mode: params.one_of("mode", &MODES, MODES[0].1)?,
             arguments: params.one_of("arguments", &ARGUMENTS, ARGUMENTS[0].1)?,
         })
     }
