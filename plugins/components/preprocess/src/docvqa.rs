@@ -164,6 +164,7 @@ impl DocVqaParams {
 mod tests {
     use super::*;
     use crate::test_support::convert;
+    use gage_sdk::json;
 
     #[test]
     fn rows_become_samples() {

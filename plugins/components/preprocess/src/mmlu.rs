@@ -77,7 +77,7 @@ impl Conversion for Mmlu {
         ];
         // It has no older names.
         let fields = QuestionFields::schema().into_iter().filter(|(name, _)| *name != "options_field");
-        let own = |(name, schema)| match name {
+        let own = |(name, schema): (&'static str, Value)| match name {
             "answer_index_base" => (
                 name,
                 json!({
