@@ -2,12 +2,14 @@
 
 use crate::cases::Case;
 use crate::error::ToolError;
-use gage_core::Object;
+use gage_core::{FieldError, Object};
 use gage_plugin::{
-    AnyComponent, ComponentCosts, HostOptions, InstanceSetup, ItemBench, ItemCosts, LoadError, MetricItem,
-    PluginHost, World, component_costs,
+    AnyComponent, ComponentCosts, ConfiguredMember, HostOptions, InputDescription, InstanceSetup, ItemBench,
+    ItemCosts, LoadError, MetricItem, PluginComponent, PluginHost, PluginKind, ResolvedInputs, World,
+    component_costs,
 };
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a component is measured.
@@ -115,36 +117,42 @@ impl Bench {
                 "write cases with `inputs`, or leave --cases out to measure with texts that are made up",
             ));
         }
-        let problems = |problems: Vec<gage_core::FieldError>| {
+        let problems = |problems: Vec<FieldError>| {
             let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             ToolError::with_help(
                 format!("the parameters cannot be used: {text}"),
                 "give --cases, the first of which says the parameters, and --member",
             )
         };
-        let (name, declared, member, item): (String, Vec<String>, Box<dyn ItemBench>, _) = match family {
-            AnyComponent::Metric(family) => {
-                let metric = family.configure(named, params.clone()).map_err(problems)?;
-                let other = family.configure(named, params).map_err(problems)?;
-                let description = metric.description();
-                let declared = description.inputs.iter().map(|input| input.name.clone()).collect();
-                let item: Box<dyn Fn(&Object) -> MetricItem> =
-                    Box::new(move |values| other.item("item", values));
-                (description.name.clone(), declared, Box::new(metric), item)
-            }
-            AnyComponent::Extractor(family) => {
-                let extractor = family.configure(named, params.clone()).map_err(problems)?;
-                let other = family.configure(named, params).map_err(problems)?;
-                let description = extractor.description();
-                let declared = description.inputs.iter().map(|input| input.name.clone()).collect();
-                let item: Box<dyn Fn(&Object) -> MetricItem> =
-                    Box::new(move |values| other.item("item", values));
-                (description.name.clone(), declared, Box::new(extractor), item)
-            }
+        match family {
+            AnyComponent::Metric(component) => Bench::of(component, named, &params, inputs, options.bytes),
+            AnyComponent::Extractor(component) => Bench::of(component, named, &params, inputs, options.bytes),
             _ => return Err(ToolError::new("items are measured of metrics and extractors alone")),
-        };
-        let inputs = if inputs.is_empty() { made_up(&declared, options.bytes) } else { inputs };
-        Ok(Bench { name, member, item, inputs })
+        }
+        .map_err(problems)
+    }
+
+    /// Measures a member with `inputs`, or with texts of `bytes` bytes that are made up.
+    fn of<K: PluginKind + ResolvedInputs>(
+        component: &Arc<PluginComponent<K>>,
+        named: Option<&str>,
+        params: &Value,
+        inputs: Vec<Object>,
+        bytes: usize,
+    ) -> Result<Bench, Vec<FieldError>>
+    where
+        ConfiguredMember<K>: ItemBench,
+    {
+        let member = component.configure(named, params.clone())?;
+        let other = component.configure(named, params.clone())?;
+        let description = member.description();
+        let inputs = if inputs.is_empty() { made_up(&description.inputs, bytes) } else { inputs };
+        Ok(Bench {
+            name: description.name.clone(),
+            member: Box::new(member),
+            item: Box::new(move |values| other.item("item", values)),
+            inputs,
+        })
     }
 
     fn costs(&self, batch: usize, options: &BenchOptions) -> ItemCosts {
@@ -154,12 +162,12 @@ impl Bench {
 }
 
 /// Texts of words, of so many bytes each; a few that differ, so that items are not all alike.
-fn made_up(inputs: &[String], bytes: usize) -> Vec<Object> {
+fn made_up(inputs: &[InputDescription], bytes: usize) -> Vec<Object> {
     const WORDS: [&str; 12] =
         ["the", "answer", "is", "forty", "two", "because", "Paris", "lies", "on", "river", "Seine", "north"];
     (0..16_usize)
         .map(|number| {
-            let texts = inputs.iter().enumerate().map(|(place, name)| {
+            let texts = inputs.iter().enumerate().map(|(place, input)| {
                 let mut text = String::with_capacity(bytes + 8);
                 let words = WORDS.iter().cycle().skip(number + place);
                 for (count, word) in words.enumerate() {
@@ -172,7 +180,7 @@ fn made_up(inputs: &[String], bytes: usize) -> Vec<Object> {
                     text.push_str(word);
                 }
                 text.truncate(bytes);
-                (name.clone(), Value::String(text))
+                (input.name.clone(), Value::String(text))
             });
             texts.collect()
         })

@@ -4,40 +4,19 @@ use crate::component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
 use crate::component_members::{PluginComponent, PluginKind};
 use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, inspect};
-use crate::kinds::aggregator::{AggregatorComponent, AggregatorKind};
-use crate::kinds::backend::{BackendKind, BackendPluginComponent};
-use crate::kinds::doc_hook::{DocHookComponent, DocHookKind};
-use crate::kinds::extractor::{ExtractorComponent, ExtractorKind};
-use crate::kinds::judge::{JudgeComponent, JudgeKind};
-use crate::kinds::metric::{MetricComponent, MetricKind};
-use crate::kinds::preprocessor::{PreprocessorComponent, PreprocessorKind};
-use crate::kinds::role_adapter::{RoleAdapterComponent, RoleAdapterKind};
+use crate::kinds::aggregator::AggregatorKind;
+use crate::kinds::backend::BackendKind;
+use crate::kinds::doc_hook::DocHookKind;
+use crate::kinds::extractor::ExtractorKind;
+use crate::kinds::judge::JudgeKind;
+use crate::kinds::metric::MetricKind;
+use crate::kinds::preprocessor::PreprocessorKind;
+use crate::kinds::role_adapter::RoleAdapterKind;
 use crate::limits::Limits;
 use crate::member_description::MemberDescription;
 use crate::world::World;
 use gage_core::Object;
 use std::sync::Arc;
-
-/// A component of any kind.
-#[derive(Clone)]
-pub enum AnyComponent {
-    /// Metrics.
-    Metric(Arc<MetricComponent>),
-    /// Preprocessors.
-    Preprocessor(Arc<PreprocessorComponent>),
-    /// Doc hooks.
-    DocHook(Arc<DocHookComponent>),
-    /// Aggregators.
-    Aggregator(Arc<AggregatorComponent>),
-    /// Judges.
-    Judge(Arc<JudgeComponent>),
-    /// Answer extractors.
-    Extractor(Arc<ExtractorComponent>),
-    /// Role adapters.
-    RoleAdapter(Arc<RoleAdapterComponent>),
-    /// A backend.
-    Backend(Arc<BackendPluginComponent>),
-}
 
 /// A kind of plugins that an [`AnyComponent`] may turn out to be.
 pub trait AnyKind: PluginKind {
@@ -45,9 +24,15 @@ pub trait AnyKind: PluginKind {
     fn of(any: &AnyComponent) -> Option<Arc<PluginComponent<Self>>>;
 }
 
-/// Takes families out again.
-macro_rules! take {
-    ($($variant:ident: $kind:ty),+ $(,)?) => {
+/// Defines [`AnyComponent`] with a variant for each world.
+macro_rules! any_component {
+    ($($(#[$doc:meta])* $variant:ident: $kind:ty),+ $(,)?) => {
+        /// A component of any kind.
+        #[derive(Clone)]
+        pub enum AnyComponent {
+            $($(#[$doc])* $variant(Arc<PluginComponent<$kind>>),)+
+        }
+
         $(impl AnyKind for $kind {
             fn of(any: &AnyComponent) -> Option<Arc<PluginComponent<$kind>>> {
                 match any {
@@ -56,21 +41,48 @@ macro_rules! take {
                 }
             }
         })+
+
+        impl AnyComponent {
+            /// Loads a component of the kind that its bytes say.
+            ///
+            /// # Errors
+            /// As for [`PluginComponent::load`].
+            pub fn load(
+                host: &PluginHost,
+                name: &str,
+                bytes: &[u8],
+                setup: &InstanceSetup,
+            ) -> Result<AnyComponent, LoadError> {
+                Ok(match summarise(name, bytes)?.world {
+                    $(World::$variant => {
+                        AnyComponent::$variant(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
+                    })+
+                })
+            }
+        }
     };
 }
 
-take!(
+any_component!(
+    /// Metrics.
     Metric: MetricKind,
+    /// Preprocessors.
     Preprocessor: PreprocessorKind,
+    /// Doc hooks.
     DocHook: DocHookKind,
+    /// Aggregators.
     Aggregator: AggregatorKind,
+    /// Judges.
     Judge: JudgeKind,
+    /// Answer extractors.
     Extractor: ExtractorKind,
+    /// Role adapters.
     RoleAdapter: RoleAdapterKind,
+    /// A backend.
     Backend: BackendKind,
 );
 
-/// Does the same with a component of whichever kind.
+/// Evaluates an expression with the component, whichever its kind.
 macro_rules! each {
     ($any:expr, $component:ident => $body:expr) => {
         match $any {
@@ -87,41 +99,6 @@ macro_rules! each {
 }
 
 impl AnyComponent {
-    /// Loads a component of the kind that its bytes say.
-    ///
-    /// # Errors
-    /// As for [`PluginComponent::load`].
-    pub fn load(
-        host: &PluginHost,
-        name: &str,
-        bytes: &[u8],
-        setup: &InstanceSetup,
-    ) -> Result<AnyComponent, LoadError> {
-        let summary = summarise(name, bytes)?;
-        Ok(match summary.world {
-            World::Metric => AnyComponent::Metric(Arc::new(PluginComponent::load(host, name, bytes, setup)?)),
-            World::Preprocessor => {
-                AnyComponent::Preprocessor(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
-            }
-            World::DocHook => {
-                AnyComponent::DocHook(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
-            }
-            World::Aggregator => {
-                AnyComponent::Aggregator(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
-            }
-            World::Judge => AnyComponent::Judge(Arc::new(PluginComponent::load(host, name, bytes, setup)?)),
-            World::Extractor => {
-                AnyComponent::Extractor(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
-            }
-            World::RoleAdapter => {
-                AnyComponent::RoleAdapter(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
-            }
-            World::Backend => {
-                AnyComponent::Backend(Arc::new(PluginComponent::load(host, name, bytes, setup)?))
-            }
-        })
-    }
-
     /// Its kind.
     pub fn world(&self) -> World {
         self.summary().world

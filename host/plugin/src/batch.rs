@@ -17,14 +17,9 @@ pub struct ItemError {
 }
 
 impl ItemError {
-    /// An error that is a fault of this program.
-    pub(crate) fn internal(message: &str) -> ItemError {
-        ItemError {
-            outcome: Outcome::PluginError,
-            kind: "internal",
-            message: message.to_owned(),
-            pointer: None,
-        }
+    /// A fault of the plugin.
+    pub(crate) fn new(kind: &'static str, message: impl Into<String>) -> ItemError {
+        ItemError { outcome: Outcome::PluginError, kind, message: message.into(), pointer: None }
     }
 }
 

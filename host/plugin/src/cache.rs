@@ -55,7 +55,9 @@ impl CompileCache {
         digest: Digest,
     ) -> Result<Component, String> {
         let prefix = format!("{}-{}-", digest.hex(), self.engine);
-        if let Some(component) = self.folder.as_deref().and_then(|folder| take(engine, folder, &prefix)) {
+        if let Some(component) =
+            self.folder.as_deref().and_then(|folder| load_cached(engine, folder, &prefix))
+        {
             return Ok(component);
         }
         let code = self.compile(engine, name, bytes)?;
@@ -100,7 +102,7 @@ fn prepare(folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// A component whose file is there and sound.
-fn take(engine: &Engine, folder: &Path, prefix: &str) -> Option<Component> {
+fn load_cached(engine: &Engine, folder: &Path, prefix: &str) -> Option<Component> {
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         let name = entry.file_name();
         let Some(checksum) = name

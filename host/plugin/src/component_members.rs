@@ -1,12 +1,12 @@
 //! Components with members, which are described, checked and configured. All kinds of plugins share this.
 
 use crate::batch::{BatchResult, ItemError, call_in_batches};
-use crate::bindings::types::{InputSpec, MemberSpec, PluginError, PluginInfo};
+use crate::bindings::types::{InputSpec, Item, MemberSpec, PluginError, PluginInfo};
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
 use crate::component::{CallError, CallWork, InstanceSetup, LinkedComponent, LoadError, PluginIdentity};
 use crate::host::PluginHost;
-use crate::inputs::{Inputs, split_params};
+use crate::inputs::{Input, Inputs, MetricItem, ResolvedInputs, split_params};
 use crate::inspect::ComponentSummary;
 use crate::limits::Limits;
 use crate::member_description::{InputDescription, MemberDescription, OptionalMetadata};
@@ -14,7 +14,7 @@ use crate::sandbox::GuestState;
 use crate::schema::ParamsSchema;
 use crate::validate_output;
 use crate::world::World;
-use gage_core::{Digest, FieldError, Object};
+use gage_core::{Digest, EvalContext, FieldError, Object};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use wasmtime::Store;
@@ -247,6 +247,25 @@ pub struct ConfiguredMember<K: PluginKind> {
     given: Object,
 }
 
+impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
+    /// Its inputs, with the paths that count here.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs.list
+    }
+
+    /// Resolves the inputs of one sample.
+    pub fn resolve(&self, sample_id: &str, roots: EvalContext<'_>) -> MetricItem {
+        let inputs = self.inputs.resolve(self.name(), sample_id, roots);
+        MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
+    }
+
+    /// Takes the inputs by their names, without a sample.
+    pub fn item(&self, sample_id: &str, values: &Object) -> MetricItem {
+        let inputs = self.inputs.by_name(values);
+        MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
+    }
+}
+
 impl<K: PluginKind> ConfiguredMember<K> {
     /// What it says of itself.
     pub fn description(&self) -> &MemberDescription {
@@ -315,12 +334,16 @@ impl<K: PluginKind> ConfiguredMember<K> {
         })
     }
 
-    /// Calls with items, in batches that a budget is likely to suffice for; `check` turns what was
-    /// returned for an item into a result.
+    /// Calls with items, in batches that a budget is likely to suffice for. `check` turns what the component
+    /// returned for an item, unless that is an error, into a result.
     pub(crate) fn batch<T, Raw, R>(
         &self,
         items: &[T],
-        call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
+        call: impl FnMut(
+            &K::PluginInstance,
+            &mut Store<GuestState>,
+            &[T],
+        ) -> wasmtime::Result<Vec<Result<Raw, PluginError>>>,
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
     ) -> Vec<Result<R, ItemError>> {
         self.batch_with(self.component.linked.access(), items, call, check).results
@@ -331,7 +354,11 @@ impl<K: PluginKind> ConfiguredMember<K> {
         &self,
         access: Access,
         items: &[T],
-        mut call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
+        mut call: impl FnMut(
+            &K::PluginInstance,
+            &mut Store<GuestState>,
+            &[T],
+        ) -> wasmtime::Result<Vec<Result<Raw, PluginError>>>,
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
     ) -> BatchResult<R> {
         let linked = &self.component.linked;
@@ -345,7 +372,10 @@ impl<K: PluginKind> ConfiguredMember<K> {
                     let (found, wanted) = (raw.len(), batch.len());
                     return Err(CallError::Failed(format!("returned {found} results for {wanted} items")));
                 }
-                Ok(raw.into_iter().zip(batch).map(|(raw, item)| check(raw, item)).collect())
+                let checked = raw.into_iter().zip(batch).map(|(raw, item)| {
+                    check(raw.map_err(|error| validate_output::error(error, &linked.limits))?, item)
+                });
+                Ok(checked.collect())
             });
             (checked, fuel)
         })

@@ -1,9 +1,9 @@
 //! The values that the host resolves for a member: from paths and parameters to what is handed over.
 
 use crate::batch::ItemError;
-use crate::bindings::types::{InputSpec, Value as GuestValue, ValueKind};
+use crate::bindings::types::{InputSpec, Item, Value as GuestValue, ValueKind};
 use crate::schema::ParamsSchema;
-use gage_core::{EvalContext, FieldError, FieldPath, Object, Outcome};
+use gage_core::{EvalContext, FieldError, FieldPath, Object};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,17 +76,39 @@ impl Inputs {
                     }
                 }
                 OnMissing::Error => {
-                    return Err(ItemError {
-                        outcome: Outcome::PluginError,
-                        kind: "missing_field",
-                        message: format!("the input '{}' is missing: nothing at {paths}", input.name),
-                        pointer: None,
-                    });
+                    return Err(ItemError::new(
+                        "missing_field",
+                        format!("the input '{}' is missing: nothing at {paths}", input.name),
+                    ));
                 }
             }
         }
         convert(value, input.kind, &input.name)
     }
+}
+
+/// The kinds whose members have inputs that the host resolves.
+pub trait ResolvedInputs {}
+
+/// One item of a batch, resolved from a sample.
+pub struct MetricItem(pub(crate) Result<Item, ItemError>);
+
+/// Calls with the items whose inputs could be resolved, and puts the results where they belong.
+pub(crate) fn with_sound_items<R>(
+    items: Vec<MetricItem>,
+    call: impl FnOnce(&[Item]) -> Vec<Result<R, ItemError>>,
+) -> Vec<Result<R, ItemError>> {
+    let mut places: Vec<Result<(), ItemError>> = Vec::with_capacity(items.len());
+    let mut sound = Vec::with_capacity(items.len());
+    for MetricItem(item) in items {
+        places.push(item.map(|item| sound.push(item)));
+    }
+    let mut results = call(&sound).into_iter();
+    let missing = || ItemError::new("internal", "there is no result");
+    places
+        .into_iter()
+        .map(|place| place.and_then(|()| results.next().unwrap_or_else(|| Err(missing()))))
+        .collect()
 }
 
 /// Takes the parameters that are the host's out of those of the member, and checks both.
@@ -241,10 +263,5 @@ fn mistyped(value: &Value, wanted: &str, name: &str) -> ItemError {
         found.truncate(found.floor_char_boundary(80));
         found.push('…');
     }
-    ItemError {
-        outcome: Outcome::PluginError,
-        kind: "invalid_input",
-        message: format!("the input '{name}' must be {wanted}, found {found}"),
-        pointer: None,
-    }
+    ItemError::new("invalid_input", format!("the input '{name}' must be {wanted}, found {found}"))
 }

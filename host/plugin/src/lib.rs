@@ -48,14 +48,14 @@ pub use component_members::{ConfiguredMember, PluginComponent, PluginKind};
 pub use figure::AggregatorFigure;
 pub use host::PluginHost;
 pub use host_options::HostOptions;
-pub use inputs::Input;
+pub use inputs::{Input, MetricItem, ResolvedInputs};
 pub use inspect::{ComponentSummary, WIT_VERSION};
 pub use kinds::aggregator::{Aggregator, AggregatorKind, AggregatorRow, AggregatorState};
 pub use kinds::backend::{BackendComponent, BackendKind, BackendOffer, BackendPluginComponent};
 pub use kinds::doc_hook::{DocHook, DocHookKind, DocHookOutput, MediaKind, MediaSource};
 pub use kinds::extractor::{ExtractedAnswer, Extractor, ExtractorKind};
 pub use kinds::judge::{Judge, JudgeCase, JudgeKind, JudgeReply, Prompt, Verdict};
-pub use kinds::metric::{Metric, MetricComponent, MetricItem, MetricKind, ScoredItem};
+pub use kinds::metric::{Metric, MetricComponent, MetricKind, ScoredItem};
 pub use kinds::preprocessor::{
     Preprocessor, PreprocessorComponent, PreprocessorKind, PreprocessorOutput, RawRow, SampleText,
 };

@@ -202,12 +202,12 @@ impl Registry {
             PluginSource::File(path) => Origin::File(path.clone()),
             PluginSource::Bundled(name) => Origin::Bundled(self.bundled_named(name)?.name),
         };
-        let source = match &spec.source {
-            PluginSource::File(path) => path.display().to_string(),
-            PluginSource::Bundled(name) => name.clone(),
+        let path = match &spec.source {
+            PluginSource::File(path) => path.clone(),
+            PluginSource::Bundled(name) => PathBuf::from(name),
         };
         let setup = InstanceSetup {
-            source: Some(source),
+            source: Some(path.display().to_string()),
             limits: spec.limits.clone(),
             grants: spec.grants.clone(),
             ..InstanceSetup::default()
@@ -217,10 +217,6 @@ impl Registry {
         if let Some(wanted) = spec.sha256
             && wanted != found
         {
-            let path = match &spec.source {
-                PluginSource::File(path) => path.clone(),
-                PluginSource::Bundled(name) => PathBuf::from(name),
-            };
             return Err(RegistryError::Digest { path, wanted, found });
         }
         let component = AnyComponent::load(&self.host, &spec.id, &bytes, &setup)?;

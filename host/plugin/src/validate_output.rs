@@ -9,16 +9,11 @@ use crate::bindings::types::{
 use crate::figure::AggregatorFigure;
 use crate::limits::Limits;
 use crate::member_description::{OptionalMetadata, ValueDescription};
-use gage_core::{Object, Outcome, ScoreCard};
+use gage_core::{Object, ScoreCard};
 use serde_json::Value;
 
 fn invalid(message: impl Into<String>) -> ItemError {
-    ItemError {
-        outcome: Outcome::PluginError,
-        kind: "invalid_result",
-        message: message.into(),
-        pointer: None,
-    }
+    ItemError::new("invalid_result", message)
 }
 
 /// An error that the guest reported; its text is cut at the limit.
@@ -34,11 +29,9 @@ pub(crate) fn error(error: PluginError, limits: &Limits) -> ItemError {
         ErrorKind::Internal => "internal",
     };
     ItemError {
-        outcome: Outcome::PluginError,
-        kind,
-        message: cut(error.message, limits.error_bytes),
         // A pointer is resolved, never shown before it was.
         pointer: error.pointer.map(|pointer| cut(pointer, limits.error_bytes)),
+        ..ItemError::new(kind, cut(error.message, limits.error_bytes))
     }
 }
 
@@ -198,10 +191,7 @@ pub(crate) fn parsed(text: &str, what: &str) -> Result<Value, ItemError> {
 
 /// Size and depth of what ought to be JSON.
 pub(crate) fn bounded_json(text: &str, what: &str, limits: &Limits) -> Result<(), ItemError> {
-    if text.len() > limits.result_bytes {
-        let most = limits.result_bytes;
-        return Err(invalid(format!("{what} has {} bytes; at most {most} are allowed", text.len())));
-    }
+    self::text(text, what, limits)?;
     if gage_core::is_nested_deeper(text.as_bytes(), limits.json_depth) {
         return Err(invalid(format!("{what} is nested deeper than {} levels", limits.json_depth)));
     }

@@ -40,8 +40,8 @@ pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Ve
         globals: environment.globals().map(|(name, _)| name.to_owned()).collect(),
         found: Vec::new(),
     };
-    search.look_at(&compiled.instructions);
-    compiled.blocks.values().for_each(|block| search.look_at(block));
+    search.inspect(&compiled.instructions);
+    compiled.blocks.values().for_each(|block| search.inspect(block));
     let mut found = search.found;
     found.sort_by_key(|unknown| unknown.line);
     found.dedup();
@@ -60,7 +60,7 @@ struct LintWalk<'s, 'e> {
 }
 
 impl LintWalk<'_, '_> {
-    fn look_at(&mut self, instructions: &Instructions<'_>) {
+    fn inspect(&mut self, instructions: &Instructions<'_>) {
         let mut number = 0;
         while let Some(instruction) = instructions.get(number) {
             let line = instructions.get_line(number);

@@ -2,8 +2,8 @@
 
 use crate::bindings::aggregator::exports::gage::plugin::aggregator::Guest;
 pub use crate::bindings::aggregator::exports::gage::plugin::aggregator::{Figure, Row};
-use crate::component::{Component, Kind, Plugin, make, specs};
-use crate::{MemberSpec, PluginError, PluginInfo};
+use crate::component::{Component, Plugin, kind, make, members};
+use crate::{MemberSpec, PluginError};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -96,27 +96,10 @@ fn read<S: Default + DeserializeOwned>(state: &[u8]) -> Result<S, PluginError> {
         .map_err(|error| PluginError::internal(format!("the state cannot be read: {error}")))
 }
 
-impl Kind for dyn Fold {
-    const NOUN: &'static str = "aggregator";
-    type Spec = MemberSpec;
-
-    fn set_name(spec: &mut MemberSpec, name: &str) {
-        spec.name = name.to_owned();
-    }
-}
+kind!(Fold, "aggregator", MemberSpec, name);
 
 impl<P: Plugin<Kind = dyn Fold>> Guest for Component<P> {
-    fn describe() -> PluginInfo {
-        P::info()
-    }
-
-    fn aggregators() -> Vec<MemberSpec> {
-        specs::<P>()
-    }
-
-    fn check(aggregator: String, params: String) -> Result<(), PluginError> {
-        make::<P>(&aggregator, &params).map(drop)
-    }
+    members!(aggregators, MemberSpec);
 
     fn fold(
         aggregator: String,

@@ -19,6 +19,40 @@ pub trait Kind {
     fn set_name(spec: &mut Self::Spec, name: &str);
 }
 
+/// Makes a trait of members a [`Kind`]: its noun, its description, and where that holds the name.
+macro_rules! kind {
+    ($member:ident, $noun:literal, $spec:ty, $($name:ident).+) => {
+        impl $crate::component::Kind for dyn $member {
+            const NOUN: &'static str = $noun;
+            type Spec = $spec;
+
+            fn set_name(spec: &mut $spec, name: &str) {
+                spec.$($name).+ = name.to_owned();
+            }
+        }
+    };
+}
+
+/// The exports that all kinds with several members have: who the plugin is, the list of its members, and the check
+/// of a member's parameters.
+macro_rules! members {
+    ($list:ident, $spec:ty) => {
+        fn describe() -> $crate::PluginInfo {
+            P::info()
+        }
+
+        fn $list() -> Vec<$spec> {
+            $crate::component::specs::<P>()
+        }
+
+        fn check(member: String, params: String) -> Result<(), PluginError> {
+            $crate::component::make::<P>(&member, &params).map(drop)
+        }
+    };
+}
+
+pub(crate) use {kind, members};
+
 /// One member of a component.
 pub struct Entry<K: Kind + ?Sized> {
     /// What it is called. Told apart from the rest, which takes long to make: every batch looks for its

@@ -3,10 +3,10 @@
 
 use crate::bindings::doc_hook::exports::gage::plugin::doc_hooks::Guest;
 pub use crate::bindings::doc_hook::exports::gage::plugin::doc_hooks::{HookKind, HookSpec, MediaSource};
-use crate::component::{Component, Kind, Plugin, each, make, read_json, specs};
+use crate::component::{Component, Plugin, each, kind, members, read_json};
 pub use crate::media::MediaKind;
 pub use crate::message::{Message, Role};
-use crate::{MemberSpec, PluginError, PluginInfo};
+use crate::{MemberSpec, PluginError};
 use serde_json::Value;
 
 /// One hook of a component.
@@ -60,27 +60,10 @@ impl MediaSource {
     }
 }
 
-impl Kind for dyn DocHook {
-    const NOUN: &'static str = "hook";
-    type Spec = HookSpec;
-
-    fn set_name(spec: &mut HookSpec, name: &str) {
-        spec.member.name = name.to_owned();
-    }
-}
+kind!(DocHook, "hook", HookSpec, member.name);
 
 impl<P: Plugin<Kind = dyn DocHook>> Guest for Component<P> {
-    fn describe() -> PluginInfo {
-        P::info()
-    }
-
-    fn hooks() -> Vec<HookSpec> {
-        specs::<P>()
-    }
-
-    fn check(hook: String, params: String) -> Result<(), PluginError> {
-        make::<P>(&hook, &params).map(drop)
-    }
+    members!(hooks, HookSpec);
 
     fn to_text(hook: String, params: String, samples: Vec<String>) -> Vec<Result<Vec<Message>, PluginError>> {
         each::<P, _, _>(&hook, &params, samples, |hook, sample| hook.to_text(&read_sample(&sample)?))

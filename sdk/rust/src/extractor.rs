@@ -5,10 +5,10 @@ pub use crate::bindings::extractor::exports::gage::plugin::answer_extractor::{
     Answer, AnswerKind, ExtractorSpec,
 };
 pub use crate::bindings::types::{InputSpec, Item, Value, ValueKind};
-use crate::component::{Component, Kind, Plugin, each, make, specs};
+use crate::component::{Component, Plugin, each, kind, members};
 pub use crate::value::Inputs;
 use crate::value::number_to_json;
-use crate::{MemberSpec, PluginError, PluginInfo};
+use crate::{MemberSpec, PluginError};
 use serde_json::json;
 
 /// One extractor of a component.
@@ -94,27 +94,10 @@ impl Answer {
     }
 }
 
-impl Kind for dyn Extractor {
-    const NOUN: &'static str = "extractor";
-    type Spec = ExtractorSpec;
-
-    fn set_name(spec: &mut ExtractorSpec, name: &str) {
-        spec.member.name = name.to_owned();
-    }
-}
+kind!(Extractor, "extractor", ExtractorSpec, member.name);
 
 impl<P: Plugin<Kind = dyn Extractor>> Guest for Component<P> {
-    fn describe() -> PluginInfo {
-        P::info()
-    }
-
-    fn extractors() -> Vec<ExtractorSpec> {
-        specs::<P>()
-    }
-
-    fn check(extractor: String, params: String) -> Result<(), PluginError> {
-        make::<P>(&extractor, &params).map(drop)
-    }
+    members!(extractors, ExtractorSpec);
 
     fn extract(
         extractor: String,

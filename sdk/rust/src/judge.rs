@@ -1,10 +1,10 @@
 //! Judges: they ask a judge model and read its reply. The host makes the call.
 
 use crate::bindings::judge::exports::gage::plugin::judge as exports;
-use crate::component::{Component, Kind, Plugin, each, make, read_json, specs};
+use crate::component::{Component, Plugin, each, kind, members, read_json};
 pub use crate::message::{Generation, Message, Role, sample_text};
 use crate::text::text_of;
-use crate::{MemberSpec, PluginError, PluginInfo};
+use crate::{MemberSpec, PluginError};
 use exports::Guest;
 pub use exports::Prompt;
 use serde_json::Value;
@@ -101,27 +101,10 @@ impl Prompt {
     }
 }
 
-impl Kind for dyn Judge {
-    const NOUN: &'static str = "judge";
-    type Spec = MemberSpec;
-
-    fn set_name(spec: &mut MemberSpec, name: &str) {
-        spec.name = name.to_owned();
-    }
-}
+kind!(Judge, "judge", MemberSpec, name);
 
 impl<P: Plugin<Kind = dyn Judge>> Guest for Component<P> {
-    fn describe() -> PluginInfo {
-        P::info()
-    }
-
-    fn judges() -> Vec<MemberSpec> {
-        specs::<P>()
-    }
-
-    fn check(judge: String, params: String) -> Result<(), PluginError> {
-        make::<P>(&judge, &params).map(drop)
-    }
+    members!(judges, MemberSpec);
 
     fn render(
         judge: String,

@@ -3,10 +3,10 @@
 use crate::bindings::metric::exports::gage::plugin::metric::Guest;
 pub use crate::bindings::metric::exports::gage::plugin::metric::{MetricSpec, ValueSpec};
 pub use crate::bindings::types::{InputSpec, Item, Value, ValueKind};
-use crate::component::{Component, Kind, Plugin, each, make, specs};
+use crate::component::{Component, Plugin, each, kind, members};
 use crate::member::{add_property, require, schema_of};
 pub use crate::value::Inputs;
-use crate::{PluginError, PluginInfo, ScoreCard};
+use crate::{PluginError, ScoreCard};
 
 /// One metric of a family.
 pub trait Metric {
@@ -132,27 +132,10 @@ impl MetricSpec {
     }
 }
 
-impl Kind for dyn Metric {
-    const NOUN: &'static str = "metric";
-    type Spec = MetricSpec;
-
-    fn set_name(spec: &mut MetricSpec, name: &str) {
-        spec.name = name.to_owned();
-    }
-}
+kind!(Metric, "metric", MetricSpec, name);
 
 impl<P: Plugin<Kind = dyn Metric>> Guest for Component<P> {
-    fn describe() -> PluginInfo {
-        P::info()
-    }
-
-    fn metrics() -> Vec<MetricSpec> {
-        specs::<P>()
-    }
-
-    fn check(metric: String, params: String) -> Result<(), PluginError> {
-        make::<P>(&metric, &params).map(drop)
-    }
+    members!(metrics, MetricSpec);
 
     fn score(metric: String, params: String, items: Vec<Item>) -> Vec<Result<ScoreCard, PluginError>> {
         each::<P, _, _>(&metric, &params, items, |metric, item| metric.score(Inputs::new(&item.inputs)))

@@ -2,8 +2,8 @@
 
 pub use crate::MemberSpec as PreprocessorSpec;
 use crate::bindings::preprocessor::exports::gage::plugin::preprocessor::{Guest, Outcome, RawRow};
-use crate::component::{Component, Kind, Plugin, each, make, read_json, specs};
-use crate::{MemberSpec, PluginError, PluginInfo};
+use crate::component::{Component, Plugin, each, kind, members, read_json};
+use crate::{MemberSpec, PluginError};
 use serde_json::{Map, Value};
 
 /// A raw row of a dataset, parsed.
@@ -59,27 +59,10 @@ pub trait Preprocessor {
     }
 }
 
-impl Kind for dyn Preprocessor {
-    const NOUN: &'static str = "preprocessor";
-    type Spec = MemberSpec;
-
-    fn set_name(spec: &mut MemberSpec, name: &str) {
-        spec.name = name.to_owned();
-    }
-}
+kind!(Preprocessor, "preprocessor", MemberSpec, name);
 
 impl<P: Plugin<Kind = dyn Preprocessor>> Guest for Component<P> {
-    fn describe() -> PluginInfo {
-        P::info()
-    }
-
-    fn preprocessors() -> Vec<MemberSpec> {
-        specs::<P>()
-    }
-
-    fn check(preprocessor: String, params: String) -> Result<(), PluginError> {
-        make::<P>(&preprocessor, &params).map(drop)
-    }
+    members!(preprocessors, MemberSpec);
 
     fn convert(preprocessor: String, params: String, rows: Vec<RawRow>) -> Vec<Result<Outcome, PluginError>> {
         each::<P, _, _>(&preprocessor, &params, rows, |preprocessor, row| {

@@ -2,9 +2,9 @@
 //! what the reply means.
 
 use crate::bindings::role_adapter::exports::gage::plugin::role_adapter as exports;
-use crate::component::{Component, Kind, Plugin, each, make, read_json, specs};
+use crate::component::{Component, Plugin, each, kind, members, read_json};
 pub use crate::message::{Generation, Message, Role};
-use crate::{MemberSpec, PluginError, PluginInfo};
+use crate::{MemberSpec, PluginError};
 use exports::Guest;
 pub use exports::Request;
 use serde_json::Value;
@@ -68,27 +68,10 @@ impl Request {
     }
 }
 
-impl Kind for dyn RoleAdapter {
-    const NOUN: &'static str = "adapter";
-    type Spec = MemberSpec;
-
-    fn set_name(spec: &mut MemberSpec, name: &str) {
-        spec.name = name.to_owned();
-    }
-}
+kind!(RoleAdapter, "adapter", MemberSpec, name);
 
 impl<P: Plugin<Kind = dyn RoleAdapter>> Guest for Component<P> {
-    fn describe() -> PluginInfo {
-        P::info()
-    }
-
-    fn adapters() -> Vec<MemberSpec> {
-        specs::<P>()
-    }
-
-    fn check(adapter: String, params: String) -> Result<(), PluginError> {
-        make::<P>(&adapter, &params).map(drop)
-    }
+    members!(adapters, MemberSpec);
 
     fn prepare(
         adapter: String,

@@ -4,10 +4,10 @@ use super::samples::{converted, raw_row};
 use crate::cases::Case;
 use gage_core::{EvalContext, FieldError, Message, Object, ScoreCard};
 use gage_plugin::{
-    AdapterReply, Aggregator, AggregatorRow, AggregatorState, AnyComponent, BackendComponent, DocHook,
-    DocHookOutput, Extractor, FinishReason, GenerateRequest, Generation, ItemError, Judge, JudgeCase,
-    JudgeReply, LoglikelihoodRequest, MediaKind, MediaSet, Metric, MetricItem, PreparedCall, Preprocessor,
-    Prompt, RawRow, Role, RoleAdapter, Verdict,
+    AdapterReply, Aggregator, AggregatorRow, AggregatorState, AnyComponent, BackendComponent,
+    ConfiguredMember, DocHook, DocHookOutput, Extractor, FinishReason, GenerateRequest, Generation,
+    ItemError, Judge, JudgeCase, JudgeReply, LoglikelihoodRequest, MediaKind, MediaSet, Metric, MetricItem,
+    PluginKind, PreparedCall, Preprocessor, Prompt, RawRow, ResolvedInputs, Role, RoleAdapter, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -45,13 +45,13 @@ impl CaseRun {
     pub(super) fn observe(&self, cases: &[&Case]) -> Vec<Value> {
         match self {
             CaseRun::Metric(metric) => {
-                let items = cases.iter().map(|case| metric_item(metric, case)).collect();
+                let items = cases.iter().map(|case| item(metric, case)).collect();
                 let name = metric.description().values.first().map(|value| value.name.as_str());
                 let show = |card: ScoreCard| card_to_json(card, name.unwrap_or("score"));
                 metric.score(items).results.into_iter().map(|result| shown(result.map(show))).collect()
             }
             CaseRun::Extractor(extractor) => {
-                let items = cases.iter().map(|case| extractor_item(extractor, case)).collect();
+                let items = cases.iter().map(|case| item(extractor, case)).collect();
                 let show = |answer| json!({"result": answer});
                 extractor.extract(items).into_iter().map(|result| shown(result.map(show))).collect()
             }
@@ -145,17 +145,10 @@ fn roots(case: &Case) -> EvalContext<'_> {
     }
 }
 
-fn metric_item(metric: &Metric, case: &Case) -> MetricItem {
+fn item<K: PluginKind + ResolvedInputs>(member: &ConfiguredMember<K>, case: &Case) -> MetricItem {
     match case.body.get("inputs").and_then(Value::as_object) {
-        Some(inputs) => metric.item("case", inputs),
-        None => metric.resolve("case", roots(case)),
-    }
-}
-
-fn extractor_item(extractor: &Extractor, case: &Case) -> MetricItem {
-    match case.body.get("inputs").and_then(Value::as_object) {
-        Some(inputs) => extractor.item("case", inputs),
-        None => extractor.resolve("case", roots(case)),
+        Some(inputs) => member.item("case", inputs),
+        None => member.resolve("case", roots(case)),
     }
 }
 

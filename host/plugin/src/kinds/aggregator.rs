@@ -4,7 +4,7 @@ use super::{bindings, plain};
 use crate::batch::ItemError;
 use crate::bindings::aggregator_world::{AggregatorPlugin, AggregatorPluginPre};
 use crate::bindings::types::{ScoreCard as GuestCard, SubScore};
-use crate::component_members::{ConfiguredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, PluginKind};
 use crate::figure::AggregatorFigure;
 use crate::validate_output;
 use crate::world::World;
@@ -14,9 +14,6 @@ use crate::bindings::aggregator_exports::Row as GuestRow;
 
 /// The bindings of aggregators.
 pub struct AggregatorKind;
-
-/// A component with one or more aggregators.
-pub type AggregatorComponent = PluginComponent<AggregatorKind>;
 
 /// An aggregator with its parameters, ready to be called.
 pub type Aggregator = ConfiguredMember<AggregatorKind>;

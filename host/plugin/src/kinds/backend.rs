@@ -104,8 +104,7 @@ impl BackendComponent {
             self.access_with(media),
             requests,
             |plugin, store, batch| plugin.gage_plugin_backend().call_generate(store, self.params(), batch),
-            |result: Result<Generation, PluginError>, _| {
-                let generation = result.map_err(|error| validate_output::error(error, limits))?;
+            |generation: Generation, _| {
                 validate_output::text(&generation.answer, "the answer", limits)?;
                 validate_output::object(&generation.extra, "`extra` of the answer", limits)?;
                 Ok(generation)
@@ -119,14 +118,12 @@ impl BackendComponent {
         &self,
         requests: &[guest::LoglikelihoodRequest],
     ) -> Vec<Result<Vec<ContinuationScore>, ItemError>> {
-        let limits = self.limits();
         self.batch(
             requests,
             |plugin, store, batch| {
                 plugin.gage_plugin_backend().call_loglikelihood(store, self.params(), batch)
             },
-            |result, request: &guest::LoglikelihoodRequest| {
-                let scores = result.map_err(|error| validate_output::error(error, limits))?;
+            |scores, request: &guest::LoglikelihoodRequest| {
                 validate_output::continuation_scores(scores, request.continuations.len())
             },
         )

@@ -5,7 +5,7 @@ use crate::batch::ItemError;
 use crate::bindings::doc_hooks_exports::{HookKind, HookSpec};
 use crate::bindings::doc_hooks_world::{DocHooksPlugin, DocHooksPluginPre};
 use crate::bindings::types::Message;
-use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginKind};
 use crate::member_description::OptionalMetadata;
 use crate::validate_output;
 use crate::world::World;
@@ -15,9 +15,6 @@ pub use crate::bindings::types::MediaKind;
 
 /// The bindings of doc hooks.
 pub struct DocHookKind;
-
-/// A component with one or more hooks.
-pub type DocHookComponent = PluginComponent<DocHookKind>;
 
 /// A hook with its parameters, ready to be called.
 pub type DocHook = ConfiguredMember<DocHookKind>;
@@ -75,10 +72,7 @@ impl DocHook {
                 |plugin, store, batch| {
                     plugin.gage_plugin_doc_hooks().call_to_text(store, self.name(), self.params(), batch)
                 },
-                |result, _| {
-                    let messages = result.map_err(|error| validate_output::error(error, limits))?;
-                    validate_output::messages(messages, limits).map(DocHookOutput::Text)
-                },
+                |messages, _| validate_output::messages(messages, limits).map(DocHookOutput::Text),
             );
         }
         self.batch(
@@ -86,8 +80,7 @@ impl DocHook {
             |plugin, store, batch| {
                 plugin.gage_plugin_doc_hooks().call_to_media(store, self.name(), self.params(), batch)
             },
-            |result, _| {
-                let sources = result.map_err(|error| validate_output::error(error, limits))?;
+            |sources, _| {
                 validate_output::count(sources.len(), "media sources", limits)?;
                 let read = sources.into_iter().map(|media| {
                     validate_output::text(&media.source, "the source of media", limits)?;

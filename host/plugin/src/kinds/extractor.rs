@@ -1,22 +1,18 @@
 //! Answer extractors: the answer in what a model wrote.
 
-use super::metric::{MetricItem, with_sound_items};
 use super::{bindings, plain};
 use crate::batch::ItemError;
 use crate::bindings::extractor_exports::{AnswerKind, ExtractorSpec};
 use crate::bindings::extractor_world::{ExtractorPlugin, ExtractorPluginPre};
 use crate::bindings::types::Item;
-use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
-use crate::inputs::Input;
+use crate::component_members::{ConfiguredMember, DeclaredMember, PluginKind};
+use crate::inputs::{MetricItem, ResolvedInputs, with_sound_items};
 use crate::validate_output;
 use crate::world::World;
-use gage_core::{EvalContext, Object};
+use gage_core::Object;
 
 /// The bindings of extractors.
 pub struct ExtractorKind;
-
-/// A component with one or more extractors.
-pub type ExtractorComponent = PluginComponent<ExtractorKind>;
 
 /// An extractor with its parameters, ready to be called.
 pub type Extractor = ConfiguredMember<ExtractorKind>;
@@ -26,6 +22,8 @@ impl PluginKind for ExtractorKind {
     type Detail = ();
     bindings!(ExtractorPlugin, ExtractorPluginPre, gage_plugin_answer_extractor, call_extractors, declared);
 }
+
+impl ResolvedInputs for ExtractorKind {}
 
 fn declared(extractor: ExtractorSpec) -> DeclaredMember<ExtractorKind> {
     DeclaredMember { inputs: extractor.inputs, ..plain(extractor.member) }
@@ -49,23 +47,6 @@ impl Extractor {
         self.is_named_in("shortens")
     }
 
-    /// Its inputs, with the paths that count here.
-    pub fn inputs(&self) -> &[Input] {
-        &self.inputs.list
-    }
-
-    /// Resolves the inputs of one sample.
-    pub fn resolve(&self, sample_id: &str, roots: EvalContext<'_>) -> MetricItem {
-        let inputs = self.inputs.resolve(self.name(), sample_id, roots);
-        MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
-    }
-
-    /// Takes the inputs by their names, without a sample.
-    pub fn item(&self, sample_id: &str, values: &Object) -> MetricItem {
-        let inputs = self.inputs.by_name(values);
-        MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
-    }
-
     /// The answers of a batch: one result for each item, in order; none where there is none.
     pub fn extract(&self, items: Vec<MetricItem>) -> Vec<Result<Option<ExtractedAnswer>, ItemError>> {
         with_sound_items(items, |sound| self.extract_sound(sound))
@@ -79,10 +60,8 @@ impl Extractor {
                 let guest = plugin.gage_plugin_answer_extractor();
                 guest.call_extract(store, self.name(), self.params(), batch)
             },
-            |result, _| {
-                let Some(answer) = result.map_err(|error| validate_output::error(error, limits))? else {
-                    return Ok(None);
-                };
+            |answer, _| {
+                let Some(answer) = answer else { return Ok(None) };
                 if let Some(evidence) = &answer.evidence {
                     validate_output::text(evidence, "the evidence of an answer", limits)?;
                 }

@@ -5,7 +5,7 @@ use crate::batch::ItemError;
 use crate::bindings::judge_exports::{Prompt as GuestPrompt, Verdict as GuestVerdict};
 use crate::bindings::judge_world::{JudgePlugin, JudgePluginPre};
 use crate::bindings::types::Message;
-use crate::component_members::{ConfiguredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, PluginKind};
 use crate::validate_output;
 use crate::world::World;
 use gage_core::Object;
@@ -14,9 +14,6 @@ pub use crate::bindings::judge_exports::{Answered as JudgeReply, Case as JudgeCa
 
 /// The bindings of judges.
 pub struct JudgeKind;
-
-/// A component with one or more judges.
-pub type JudgeComponent = PluginComponent<JudgeKind>;
 
 /// A judge with its parameters, ready to be called.
 pub type Judge = ConfiguredMember<JudgeKind>;
@@ -60,8 +57,7 @@ impl Judge {
             |plugin, store, batch| {
                 plugin.gage_plugin_judge().call_render(store, self.name(), self.params(), batch)
             },
-            |result, _| {
-                let prompts = result.map_err(|error| validate_output::error(error, limits))?;
+            |prompts, _| {
                 validate_output::count(prompts.len(), "prompts", limits)?;
                 let read = prompts.into_iter().map(|GuestPrompt { messages, params }| {
                     let messages = validate_output::messages(messages, limits)?;
@@ -81,7 +77,7 @@ impl Judge {
             |plugin, store, batch| {
                 plugin.gage_plugin_judge().call_parse(store, self.name(), self.params(), batch)
             },
-            |result, _| match result.map_err(|error| validate_output::error(error, limits))? {
+            |verdict, _| match verdict {
                 GuestVerdict::Output(text) => {
                     validate_output::object(&text, "the judge's output", limits).map(Verdict::Output)
                 }

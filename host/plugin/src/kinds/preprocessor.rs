@@ -66,15 +66,14 @@ impl Preprocessor {
             |plugin, store, batch| {
                 plugin.gage_plugin_preprocessor().call_convert(store, self.name(), self.params(), batch)
             },
-            |result, _| match result {
-                Ok(Outcome::Sample(text)) => {
+            |outcome, _| match outcome {
+                Outcome::Sample(text) => {
                     validate_output::bounded_json(&text, "the Sample", &of_sample)?;
                     Ok(PreprocessorOutput::Sample(SampleText(text)))
                 }
-                Ok(Outcome::Skip(reason)) => {
+                Outcome::Skip(reason) => {
                     Ok(PreprocessorOutput::Skipped(validate_output::cut(reason, limits.error_bytes)))
                 }
-                Err(error) => Err(validate_output::error(error, limits)),
             },
         )
     }

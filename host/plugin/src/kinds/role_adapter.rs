@@ -5,7 +5,7 @@ use super::{bindings, plain};
 use crate::batch::ItemError;
 use crate::bindings::role_adapter_exports::Prepared as GuestPrepared;
 use crate::bindings::role_adapter_world::{RoleAdapterPlugin, RoleAdapterPluginPre};
-use crate::component_members::{ConfiguredMember, PluginComponent, PluginKind};
+use crate::component_members::{ConfiguredMember, PluginKind};
 use crate::validate_output;
 use crate::world::World;
 use gage_core::Object;
@@ -14,9 +14,6 @@ pub use crate::bindings::role_adapter_exports::Answered as AdapterReply;
 
 /// The bindings of role adapters.
 pub struct RoleAdapterKind;
-
-/// A component with one or more adapters.
-pub type RoleAdapterComponent = PluginComponent<RoleAdapterKind>;
 
 /// An adapter with its parameters, ready to be called.
 pub type RoleAdapter = ConfiguredMember<RoleAdapterKind>;
@@ -45,7 +42,7 @@ impl RoleAdapter {
             |plugin, store, batch| {
                 plugin.gage_plugin_role_adapter().call_prepare(store, self.name(), self.params(), batch)
             },
-            |result, _| match result.map_err(|error| validate_output::error(error, limits))? {
+            |prepared, _| match prepared {
                 GuestPrepared::Ask(request) => {
                     let messages = validate_output::messages(request.messages, limits)?;
                     let params = validate_output::object(&request.params, "`params` of a request", limits)?;
@@ -67,10 +64,7 @@ impl RoleAdapter {
             |plugin, store, batch| {
                 plugin.gage_plugin_role_adapter().call_parse(store, self.name(), self.params(), batch)
             },
-            |result, _| {
-                let text = result.map_err(|error| validate_output::error(error, limits))?;
-                validate_output::object(&text, "the output of the adapter", limits)
-            },
+            |text, _| validate_output::object(&text, "the output of the adapter", limits),
         )
     }
 }

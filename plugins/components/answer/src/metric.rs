@@ -135,7 +135,7 @@ impl Metric for CanonicalAnswer {
         let rank = |card: &ScoreCard| (card.pass == Some(true), card.primary_score.unwrap_or_default());
         // The first of those that are equally good.
         let best = cards.into_iter().reduce(|best, card| if rank(&card) > rank(&best) { card } else { best });
-        best.ok_or_else(untold)
+        best.ok_or_else(unknown_answer_type)
     }
 }
 
@@ -161,7 +161,7 @@ impl CanonicalAnswer {
             let (tag, why) = match (is_nothing(answer), is_nothing(reference)) {
                 (true, _) => ("missing_prediction", "there is no parsed answer"),
                 (_, true) => ("missing_reference", "there is no ground truth"),
-                _ => return Err(untold()),
+                _ => return Err(unknown_answer_type()),
             };
             let failed = Judgement::failed(tag, why, &[], shown(answer), shown(reference));
             return Ok(finished(failed, None, answer.is_null()));
@@ -178,7 +178,7 @@ impl CanonicalAnswer {
 }
 
 /// Where the type of an answer is not known.
-fn untold() -> PluginError {
+fn unknown_answer_type() -> PluginError {
     PluginError::invalid_input(
         "nothing says of which type the answer is; set 'answer_type' to choice, number, list, text or \
          reasoning, or give the ground truth in canonical form",

@@ -4,7 +4,7 @@ use crate::answer_type::AnswerType;
 use crate::canonical::member;
 use crate::keywords::Keywords;
 use gage_number_kit::tolerance_parameter;
-use gage_overlap_kit::params::{number_within, one_of};
+use gage_overlap_kit::params::number_within;
 use gage_reasoning_kit::Normalizer;
 use gage_sdk::metric::MetricSpec;
 use gage_sdk::serde_json::Value;
@@ -93,11 +93,11 @@ impl Settings {
         let flag = |name: &str| params.get(name).map(|_| params.flag(name, false)).transpose();
         let answer_type = match params.get("answer_type") {
             None => None,
-            Some(_) => Some(one_of(params, "answer_type", &AnswerType::NAMES, AnswerType::Choice)?),
+            Some(_) => Some(params.one_of("answer_type", &AnswerType::NAMES, AnswerType::Choice)?),
         };
         let normalize = match params.get("normalize") {
             None => None,
-            Some(_) => Some(one_of(params, "normalize", &FORMS, Form::Basic)?),
+            Some(_) => Some(params.one_of("normalize", &FORMS, Form::Basic)?),
         };
         let threshold = number_within(params, "threshold", 0.0..=1.0)?;
         if threshold == Some(0.0) {

@@ -123,15 +123,8 @@ impl Metric for MultiChoiceAccuracy {
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let several = match params.text("several")? {
-            None => None,
-            Some("any") => Some(Several::Any),
-            Some("all") => Some(Several::All),
-            Some(other) => {
-                let message = format!("params: 'several' must be one of any, all, not '{other}'");
-                return Err(PluginError::invalid_config(message).at("/several"));
-            }
-        };
+        let meanings = [("any", Some(Several::Any)), ("all", Some(Several::All))];
+        let several = params.one_of("several", &meanings, None)?;
         Ok(MultiChoiceAccuracy { allow_text_match: params.flag("allow_text_match", true)?, several })
     }
 

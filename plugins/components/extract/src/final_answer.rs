@@ -57,7 +57,7 @@ impl Extractor for FinalAnswer {
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
         let Some(text) = inputs.text(0) else { return Ok(None) };
         let found = markers(text, &self.markers);
-        let held = |announced: &Announcement| behind(text, *announced);
+        let held = |announced: &Announcement| announced_text(text, *announced);
         let held = if self.last { found.iter().rev().find_map(held) } else { found.iter().find_map(held) };
         let Some(held) = held else { return Ok(None) };
         Ok(self.read_as.answer(held)?.map(|answer| with_evidence(answer, held)))
@@ -65,7 +65,7 @@ impl Extractor for FinalAnswer {
 }
 
 /// The answer behind a marker; `None` where nothing is.
-fn behind(text: &str, announced: Announcement) -> Option<&str> {
+fn announced_text(text: &str, announced: Announcement) -> Option<&str> {
     let rest = text.get(announced.start..)?;
     let mut lines = rest.split(['\n', '\r']);
     let line = lines.next().map(undecorated).filter(|line| !line.is_empty());

@@ -1,6 +1,6 @@
 //! `json_field`: a field of the JSON object in the text.
 
-use crate::kinds::{not_one_of, number_answer, takes_last, which_schema, with_evidence};
+use crate::kinds::{number_answer, takes_last, which_schema, with_evidence};
 use gage_choice_kit::{Choices, extract};
 use gage_sdk::extractor::{Answer, AnswerKind, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::serde_json::Value;
@@ -66,19 +66,15 @@ impl Extractor for JsonField {
             let message = "params: 'field' must be keys with single dots between them";
             return Err(PluginError::invalid_config(message).at("/field"));
         }
-        let skips_broken = match params.text("broken")? {
-            None | Some("error") => false,
-            Some("skip") => true,
-            Some(other) => return Err(not_one_of("broken", other, "error, skip")),
-        };
-        let kind = match params.text("kind")? {
-            None | Some("auto") => Kind::Auto,
-            Some("text") => Kind::Only(AnswerKind::Text),
-            Some("number") => Kind::Only(AnswerKind::Number),
-            Some("choice") => Kind::Only(AnswerKind::Choice),
-            Some("list") => Kind::Only(AnswerKind::List),
-            Some(other) => return Err(not_one_of("kind", other, "auto, text, number, choice, list")),
-        };
+        let skips_broken = params.one_of("broken", &[("error", false), ("skip", true)], false)?;
+        let kinds = [
+            ("auto", Kind::Auto),
+            ("text", Kind::Only(AnswerKind::Text)),
+            ("number", Kind::Only(AnswerKind::Number)),
+            ("choice", Kind::Only(AnswerKind::Choice)),
+            ("list", Kind::Only(AnswerKind::List)),
+        ];
+        let kind = params.one_of("kind", &kinds, Kind::Auto)?;
         Ok(JsonField { path, last: takes_last(&params)?, skips_broken, kind })
     }
 

@@ -18,12 +18,8 @@ pub(crate) enum ReadAs {
 impl ReadAs {
     /// The parameter `kind`, `text` by default.
     pub(crate) fn from_params(params: &Params) -> Result<ReadAs, PluginError> {
-        match params.text("kind")? {
-            None | Some("text") => Ok(ReadAs::Text),
-            Some("number") => Ok(ReadAs::Number),
-            Some("choice") => Ok(ReadAs::Choice),
-            Some(other) => Err(not_one_of("kind", other, "text, number, choice")),
-        }
+        let kinds = [("text", ReadAs::Text), ("number", ReadAs::Number), ("choice", ReadAs::Choice)];
+        params.one_of("kind", &kinds, ReadAs::Text)
     }
 
     pub(crate) fn schema() -> serde_json::Value {
@@ -69,11 +65,7 @@ pub(crate) fn with_evidence(answer: Answer, text: &str) -> Answer {
 
 /// The parameter `which`: whether the last of several counts, as it does by default, or the first.
 pub(crate) fn takes_last(params: &Params) -> Result<bool, PluginError> {
-    match params.text("which")? {
-        None | Some("last") => Ok(true),
-        Some("first") => Ok(false),
-        Some(other) => Err(not_one_of("which", other, "last, first")),
-    }
+    params.one_of("which", &[("last", true), ("first", false)], true)
 }
 
 pub(crate) fn which_schema() -> serde_json::Value {
@@ -93,11 +85,6 @@ pub(crate) fn texts(params: &Params, name: &str, default: &[&str]) -> Result<Vec
         let message = format!("params: '{name}' must be a list of texts, none of them empty");
         PluginError::invalid_config(message).at(format!("/{name}"))
     })
-}
-
-pub(crate) fn not_one_of(name: &str, value: &str, allowed: &str) -> PluginError {
-    PluginError::invalid_config(format!("params: '{name}' must be one of {allowed}, not '{value}'"))
-        .at(format!("/{name}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `list_items`: the items of a list.
 
-use crate::kinds::{not_one_of, with_evidence};
+use crate::kinds::with_evidence;
 use gage_sdk::extractor::{Answer, AnswerKind, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::serde_json::{self, Value};
 use gage_sdk::{ErrorKind, MemberSpec, PluginError, json};
@@ -50,15 +50,14 @@ impl Extractor for ListItems {
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let format = match params.text("format")? {
-            None | Some("auto") => Format::Auto,
-            Some("json") => Format::Json,
-            Some("bullets") => Format::Bullets,
-            Some("lines") => Format::Lines,
-            Some("commas") => Format::Commas,
-            Some(other) => return Err(not_one_of("format", other, "auto, json, bullets, lines, commas")),
-        };
-        Ok(ListItems { format })
+        let formats = [
+            ("auto", Format::Auto),
+            ("json", Format::Json),
+            ("bullets", Format::Bullets),
+            ("lines", Format::Lines),
+            ("commas", Format::Commas),
+        ];
+        Ok(ListItems { format: params.one_of("format", &formats, Format::Auto)? })
     }
 
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {

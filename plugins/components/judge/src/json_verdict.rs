@@ -1,7 +1,7 @@
 //! `json_verdict`: the judge ends with a JSON object.
 
 use crate::material::Material;
-use crate::reply::{own_words, settle, with_echoes};
+use crate::reply::{own_words, settle, single_verdict, with_echoes};
 use crate::scale::Scale;
 use crate::settings::{Language, Settings};
 use gage_sdk::judge::{Case, Generation, Judge, Prompt, Verdict};
@@ -54,22 +54,15 @@ impl Judge for JsonVerdict {
             "You judge how right an answer to a question is. Where there is a reference, it is right.",
             "你是评判员，判断对问题的回答在多大程度上正确。如果给出了参考答案，以参考答案为准。",
         );
-        Ok(vec![self.settings.prompt(task, &self.material(case).text(), &self.form())])
+        Ok(vec![self.settings.prompt(task, &Material::of_answer(&self.settings, case).text(), &self.form())])
     }
 
     fn parse(&self, case: &Case, replies: &[Generation]) -> Result<Verdict, PluginError> {
-        let [reply] = replies else {
-            return Err(PluginError::invalid_input(format!("one reply is needed, not {}", replies.len())));
-        };
-        Ok(self.read(case, reply).map_or_else(Verdict::Unparseable, Verdict::Output))
+        single_verdict(replies, |reply| self.read(case, reply))
     }
 }
 
 impl JsonVerdict {
-    fn material(&self, case: &Case) -> Material {
-        Material::new(&self.settings, case, vec![("ANSWER", case.answer())])
-    }
-
     fn form(&self) -> String {
         let (worst, best) = (self.scale.worst(), self.scale.best());
         let before = match self.settings.language {
@@ -85,7 +78,7 @@ impl JsonVerdict {
     }
 
     fn read(&self, case: &Case, reply: &Generation) -> Result<Value, String> {
-        let material = self.material(case);
+        let material = Material::of_answer(&self.settings, case);
         let words = own_words(reply, &material)?;
         let objects = self.objects(&words);
         let reason = objects.last().map(|(_, reason)| reason.clone()).unwrap_or_default();

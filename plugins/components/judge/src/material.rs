@@ -15,10 +15,9 @@ pub(crate) struct Material {
 }
 
 impl Material {
-    /// Question, options and reference as far as the settings want them and the Sample has them, and
-    /// then the answers.
-    pub(crate) fn new(settings: &Settings, case: &Case, answers: Vec<(&'static str, String)>) -> Material {
-        Material::with_reference(settings, case, answers, true)
+    /// What a judge of a single answer sees.
+    pub(crate) fn of_answer(settings: &Settings, case: &Case) -> Material {
+        Material::with_reference(settings, case, vec![("ANSWER", case.answer())], true)
     }
 
     /// The same; without the reference, whatever the settings want, where it is one of the answers.
@@ -105,8 +104,7 @@ mod tests {
         let labels = |params| {
             let settings = Params::new(params).and_then(|params| Settings::from_params(&params));
             let Ok(settings) = settings else { panic!("the parameters are good") };
-            let material =
-                Material::new(&settings, &case(sample.clone(), "b"), vec![("ANSWER", "b".to_owned())]);
+            let material = Material::of_answer(&settings, &case(sample.clone(), "b"));
             material.texts.into_iter().map(|(label, text)| format!("{label}: {text}")).collect::<Vec<_>>()
         };
         let all = ["QUESTION: Which?", "OPTIONS: A. Shark\nB. Dolphin", "REFERENCE: B", "ANSWER: b"];

@@ -1,11 +1,24 @@
 //! What a judge model says itself, apart from what it thinks and quotes.
 
 use crate::material::Material;
-use gage_sdk::judge::Generation;
+use gage_sdk::PluginError;
+use gage_sdk::judge::{Generation, Verdict};
 use gage_sdk::message::FinishReason;
+use gage_sdk::serde_json::Value;
 use gage_sdk::text::strip_thought_tags;
 use gage_text_kit::text::{excerpt, strip};
 use std::borrow::Cow;
+
+/// The verdict of a judge that asks once, by `read`.
+pub(crate) fn single_verdict(
+    replies: &[Generation],
+    read: impl FnOnce(&Generation) -> Result<Value, String>,
+) -> Result<Verdict, PluginError> {
+    let [reply] = replies else {
+        return Err(PluginError::invalid_input(format!("one reply is needed, not {}", replies.len())));
+    };
+    Ok(read(reply).map_or_else(Verdict::Unparseable, Verdict::Output))
+}
 
 /// The own words of a reply: without thoughts, without what stands in the prompt's fence, and without
 /// lines that are marked as quotations (`> …`).

@@ -1,7 +1,7 @@
 //! `rubric`: the judge says of each of several points whether the answer meets it.
 
 use crate::material::Material;
-use crate::reply::{explanation, line_verdict, own_words};
+use crate::reply::{explanation, line_verdict, own_words, single_verdict};
 use crate::settings::{Language, Settings};
 use gage_sdk::judge::{Case, Generation, Judge, Prompt, Verdict};
 use gage_sdk::serde_json::{Map, Value};
@@ -83,23 +83,16 @@ impl Judge for Rubric {
              briefly.",
             "你是评判员，判断回答满足评分标准中的哪些要点。请逐条独立判断，并简要说明理由。",
         );
-        let material = format!("{}\n\n{}", self.listed(), self.material(case).text());
+        let material = format!("{}\n\n{}", self.listed(), Material::of_answer(&self.settings, case).text());
         Ok(vec![self.settings.prompt(task, &material, &self.form())])
     }
 
     fn parse(&self, case: &Case, replies: &[Generation]) -> Result<Verdict, PluginError> {
-        let [reply] = replies else {
-            return Err(PluginError::invalid_input(format!("one reply is needed, not {}", replies.len())));
-        };
-        Ok(self.read(case, reply).map_or_else(Verdict::Unparseable, Verdict::Output))
+        single_verdict(replies, |reply| self.read(case, reply))
     }
 }
 
 impl Rubric {
-    fn material(&self, case: &Case) -> Material {
-        Material::new(&self.settings, case, vec![("ANSWER", case.answer())])
-    }
-
     fn listed(&self) -> String {
         let points: Vec<String> =
             self.points.iter().map(|point| format!("{}: {}", point.id, point.text)).collect();
@@ -118,7 +111,7 @@ impl Rubric {
     }
 
     fn read(&self, case: &Case, reply: &Generation) -> Result<Value, String> {
-        let material = self.material(case);
+        let material = Material::of_answer(&self.settings, case);
         let words = own_words(reply, &material)?;
         let (mut met_weight, mut weight, mut met_count) = (0.0, 0.0, 0_usize);
         let mut points = Vec::with_capacity(self.points.len());

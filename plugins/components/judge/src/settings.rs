@@ -50,14 +50,8 @@ impl Settings {
             let message = format!("params: 'temperature' must be 0 or more, not {temperature}");
             return Err(PluginError::invalid_config(message).at("/temperature"));
         }
-        let language = match params.text("language")? {
-            None | Some("en") => Language::English,
-            Some("zh") => Language::Chinese,
-            Some(other) => {
-                let message = format!("params: 'language' must be one of en, zh, not '{other}'");
-                return Err(PluginError::invalid_config(message).at("/language"));
-            }
-        };
+        let languages = [("en", Language::English), ("zh", Language::Chinese)];
+        let language = params.one_of("language", &languages, Language::English)?;
         Ok(Settings {
             instructions: params.text("instructions")?.map(str::to_owned),
             include_question: params.flag("include_question", true)?,

@@ -1,7 +1,7 @@
 //! `verdict`: the judge ends with `CORRECT: A` and `SCORE: 1.0`.
 
 use crate::material::{Material, choices};
-use crate::reply::{explanation, line_verdict, own_words};
+use crate::reply::{explanation, line_verdict, own_words, single_verdict};
 use crate::scale::Scale;
 use crate::settings::{Language, Settings};
 use gage_choice_kit::Choices;
@@ -50,22 +50,15 @@ impl Judge for VerdictJudge {
              如果给出了参考答案，以参考答案为准。先简要说明理由，再给出结论。",
         );
         let form = self.form(!choices(&case.sample).is_unknown());
-        Ok(vec![self.settings.prompt(task, &self.material(case).text(), &form)])
+        Ok(vec![self.settings.prompt(task, &Material::of_answer(&self.settings, case).text(), &form)])
     }
 
     fn parse(&self, case: &Case, replies: &[Generation]) -> Result<Verdict, PluginError> {
-        let [reply] = replies else {
-            return Err(PluginError::invalid_input(format!("one reply is needed, not {}", replies.len())));
-        };
-        Ok(self.read(case, reply).map_or_else(Verdict::Unparseable, Verdict::Output))
+        single_verdict(replies, |reply| self.read(case, reply))
     }
 }
 
 impl VerdictJudge {
-    fn material(&self, case: &Case) -> Material {
-        Material::new(&self.settings, case, vec![("ANSWER", case.answer())])
-    }
-
     fn form(&self, has_options: bool) -> String {
         let (worst, best) = (self.scale.worst(), self.scale.best());
         match (self.settings.language, has_options) {
@@ -89,7 +82,7 @@ impl VerdictJudge {
     }
 
     fn read(&self, case: &Case, reply: &Generation) -> Result<Value, String> {
-        let material = self.material(case);
+        let material = Material::of_answer(&self.settings, case);
         let words = own_words(reply, &material)?;
         let choices = choices(&case.sample);
         let answer = line_verdict(&words, &material, CORRECT, |value| read_answer(value, &choices))?;

@@ -1,11 +1,11 @@
 //! `bleu`: n-grams that a translation shares with its references.
 
-use crate::compared::{Common, ComparedTexts, Item, with_common};
+use crate::compared::{Common, ComparedTexts, with_common};
 use crate::references::Accepts;
 use crate::translation_tokens::TranslationTokenizer;
 use gage_overlap_kit::bleu::MAX_ORDER;
 use gage_overlap_kit::ngrams::{Ngrams, Occurrences, common, total};
-use gage_overlap_kit::params::{one_of, whole};
+use gage_overlap_kit::params::whole;
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{BleuCounts, BleuScoring};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
@@ -73,7 +73,7 @@ impl Metric for Bleu {
         let tokenizers = TranslationTokenizer::NAMES;
         Ok(Bleu {
             common: Common::new(&params, Accepts::Texts)?,
-            tokenizer: one_of(&params, "tokenize", &tokenizers, TranslationTokenizer::Mteval13a)?,
+            tokenizer: params.one_of("tokenize", &tokenizers, TranslationTokenizer::Mteval13a)?,
             lowercase: params.flag("lowercase", false)?,
             largest_order: usize::from(largest_order),
             scoring: BleuScoring::read(&params, true)?,
@@ -82,22 +82,19 @@ impl Metric for Bleu {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let prediction = self.common.prediction(inputs)?;
-        let (prediction, references) = match self.common.item(prediction, inputs)? {
-            Item::Pair(prediction, references) => (prediction, references),
-            Item::Missing(card) => return Ok(card),
-        };
-        let counts = self.counts(&prediction, &references);
-        let ratio = counts.prediction_length as f64 / counts.reference_length.max(1) as f64;
-        let first = references.first().map_or("", |reference| reference);
-        let card = ScoreCard::of(self.scoring.score(&counts))
-            .sub_score("brevity_penalty", counts.brevity_penalty())
-            .sub_score("length_ratio", ratio)
-            .detail(&Detail { bleu: &counts, compared: ComparedTexts::new(&prediction, first) });
-        let card = match counts.prediction_length {
-            0 => card.tag("empty_prediction"),
-            _ => card,
-        };
-        Ok(self.common.judge(card))
+        self.common.score(prediction, inputs, |prediction, references| {
+            let counts = self.counts(prediction, references);
+            let ratio = counts.prediction_length as f64 / counts.reference_length.max(1) as f64;
+            let first = references.first().map_or("", |reference| reference);
+            let card = ScoreCard::of(self.scoring.score(&counts))
+                .sub_score("brevity_penalty", counts.brevity_penalty())
+                .sub_score("length_ratio", ratio)
+                .detail(&Detail { bleu: &counts, compared: ComparedTexts::new(prediction, first) });
+            Ok(match counts.prediction_length {
+                0 => card.tag("empty_prediction"),
+                _ => card,
+            })
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! `chrf`: n-grams of characters that a translation shares with its references.
 
-use crate::compared::{Common, ComparedTexts, Item, with_common};
+use crate::compared::{Common, ComparedTexts, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::chrf::{ChrfDetail, MAX_ORDER};
 use gage_overlap_kit::ngrams::{Ngrams, common, total};
@@ -93,19 +93,16 @@ impl Metric for Chrf {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let prediction = self.common.prediction(inputs)?;
-        let (prediction, references) = match self.common.item(prediction, inputs)? {
-            Item::Pair(prediction, references) => (prediction, references),
-            Item::Missing(card) => return Ok(card),
-        };
-        let (score, counts, best) = self.best(&prediction, &references);
-        let reference = references.get(best).map_or("", |reference| reference);
-        let detail = Detail {
-            chrf: ChrfDetail { shape: self.shape, counts },
-            compared: ComparedTexts::new(&prediction, reference),
-        };
-        let card = ScoreCard::of(score).detail(&detail);
-        let card = if prediction.chars().all(is_space) { card.tag("empty_prediction") } else { card };
-        Ok(self.common.judge(card))
+        self.common.score(prediction, inputs, |prediction, references| {
+            let (score, counts, best) = self.best(prediction, references);
+            let reference = references.get(best).map_or("", |reference| reference);
+            let detail = Detail {
+                chrf: ChrfDetail { shape: self.shape, counts },
+                compared: ComparedTexts::new(prediction, reference),
+            };
+            let card = ScoreCard::of(score).detail(&detail);
+            Ok(if prediction.chars().all(is_space) { card.tag("empty_prediction") } else { card })
+        })
     }
 }
 

@@ -56,14 +56,6 @@ pub(crate) struct Common {
     threshold: Option<f64>,
 }
 
-/// An item: its prediction and its references.
-pub(crate) enum Item<'item> {
-    /// Both are there; there is at least one reference.
-    Pair(Cow<'item, str>, Vec<Cow<'item, str>>),
-    /// The card of an item without one of them: 0, and a tag that says which.
-    Missing(ScoreCard),
-}
-
 impl Common {
     /// Reads the parameters.
     ///
@@ -105,20 +97,22 @@ impl Common {
         references(inputs.value(REFERENCES), self.separator.as_deref(), self.accepts)
     }
 
-    /// The item, once its prediction is known.
+    /// The card of an item, by `compare` when it has a prediction and at least one reference. Otherwise the score is
+    /// 0, with a tag that names what is missing.
     ///
     /// # Errors
-    /// `invalid-input` for references of another type.
-    pub(crate) fn item<'item>(
+    /// `invalid-input` for references of another type, and what `compare` refuses.
+    pub(crate) fn score<'item>(
         &self,
         prediction: Option<Cow<'item, str>>,
         inputs: Inputs<'item>,
-    ) -> Result<Item<'item>, PluginError> {
+        compare: impl FnOnce(&str, &[Cow<'item, str>]) -> Result<ScoreCard, PluginError>,
+    ) -> Result<ScoreCard, PluginError> {
         let references = self.references(inputs)?.filter(|references| !references.is_empty());
         Ok(match (prediction, references) {
-            (Some(prediction), Some(references)) => Item::Pair(prediction, references),
-            (None, _) => Item::Missing(self.missing("missing_prediction")),
-            (_, None) => Item::Missing(self.missing("missing_reference")),
+            (Some(prediction), Some(references)) => self.judge(compare(&prediction, &references)?),
+            (None, _) => self.missing("missing_prediction"),
+            (_, None) => self.missing("missing_reference"),
         })
     }
 

@@ -1,7 +1,7 @@
 //! `reference_rouge`: the words and pairs of words that a summary shares with a reference.
 
 use crate::compared::{
-    Common, ComparedTexts, Item, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
+    Common, ComparedTexts, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
 };
 use crate::references::{Accepts, prediction};
 use gage_overlap_kit::params::whole;
@@ -93,30 +93,28 @@ impl Metric for ReferenceRouge {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let prediction = self.prediction(inputs)?;
-        let (prediction, references) = match self.common.item(prediction, inputs)? {
-            Item::Pair(prediction, references) => (prediction, references),
-            Item::Missing(card) => return Ok(card),
-        };
-        let rouge = Rouge::new(self.reading, ScoreSelection::All, &prediction, &references);
-        let round = |value| round(value, self.decimals);
-        let [unigrams, bigrams] = rouge.ngrams.map(Option::unwrap_or_default);
-        let reference = references.get(rouge.best).map_or("", |reference| reference);
-        let mut card = ScoreCard::of(round(unigrams.f1))
-            .sub_score("rouge1_precision", round(unigrams.precision))
-            .sub_score("rouge1_recall", round(unigrams.recall))
-            .detail(&ComparedTexts::new(&prediction, reference));
-        for (names, share) in SUB_SCORES.into_iter().zip([Some(bigrams), rouge.whole, rouge.lines]) {
-            if let Some(share) = share {
-                card = add_share(card, names, share, round);
+        self.common.score(prediction, inputs, |prediction, references| {
+            let rouge = Rouge::new(self.reading, ScoreSelection::All, prediction, references);
+            let round = |value| round(value, self.decimals);
+            let [unigrams, bigrams] = rouge.ngrams.map(Option::unwrap_or_default);
+            let reference = references.get(rouge.best).map_or("", |reference| reference);
+            let mut card = ScoreCard::of(round(unigrams.f1))
+                .sub_score("rouge1_precision", round(unigrams.precision))
+                .sub_score("rouge1_recall", round(unigrams.recall))
+                .detail(&ComparedTexts::new(prediction, reference));
+            for (names, share) in SUB_SCORES.into_iter().zip([Some(bigrams), rouge.whole, rouge.lines]) {
+                if let Some(share) = share {
+                    card = add_share(card, names, share, round);
+                }
             }
-        }
-        if rouge.is_partial {
-            card = card.explain("some texts are too long for their longest common subsequence");
-        }
-        if let Some(tag) = empty_tag(rouge.words.0, rouge.words.1) {
-            card = card.tag(tag);
-        }
-        Ok(self.common.judge(card))
+            if rouge.is_partial {
+                card = card.explain("some texts are too long for their longest common subsequence");
+            }
+            if let Some(tag) = empty_tag(rouge.words.0, rouge.words.1) {
+                card = card.tag(tag);
+            }
+            Ok(card)
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! `rouge_l`: the longest common subsequence of words with a reference.
 
-use crate::compared::{Common, ComparedTexts, Item, empty_tag, with_common};
+use crate::compared::{Common, ComparedTexts, empty_tag, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::rouge::{Rouge, ScoreSelection, add_share, reading, with_reading};
 use gage_overlap_kit::vocabulary::TextReader;
@@ -46,33 +46,31 @@ impl Metric for RougeL {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let prediction = self.common.prediction(inputs)?;
-        let (prediction, references) = match self.common.item(prediction, inputs)? {
-            Item::Pair(prediction, references) => (prediction, references),
-            Item::Missing(card) => return Ok(card),
-        };
-        let rouge = Rouge::new(self.reading, ScoreSelection::Subsequences, &prediction, &references);
-        let Some(whole) = rouge.whole else {
-            return Err(PluginError::unsupported(format!(
-                "texts of {} and {} words are too long for their longest common subsequence; \
-                 score a part of them, or use 'reference_rouge'",
-                rouge.words.0, rouge.words.1
-            )));
-        };
-        let reference = references.get(rouge.best).map_or("", |reference| reference);
-        let mut card = ScoreCard::of(whole.f1)
-            .sub_score("precision", whole.precision)
-            .sub_score("recall", whole.recall)
-            .detail(&ComparedTexts::new(&prediction, reference));
-        if let Some(lines) = rouge.lines {
-            card = add_share(card, LINES, lines, |value| value);
-        }
-        if rouge.is_partial {
-            card = card.explain("some texts are too long for their longest common subsequence");
-        }
-        if let Some(tag) = empty_tag(rouge.words.0, rouge.words.1) {
-            card = card.tag(tag);
-        }
-        Ok(self.common.judge(card))
+        self.common.score(prediction, inputs, |prediction, references| {
+            let rouge = Rouge::new(self.reading, ScoreSelection::Subsequences, prediction, references);
+            let Some(whole) = rouge.whole else {
+                return Err(PluginError::unsupported(format!(
+                    "texts of {} and {} words are too long for their longest common subsequence; \
+                     score a part of them, or use 'reference_rouge'",
+                    rouge.words.0, rouge.words.1
+                )));
+            };
+            let reference = references.get(rouge.best).map_or("", |reference| reference);
+            let mut card = ScoreCard::of(whole.f1)
+                .sub_score("precision", whole.precision)
+                .sub_score("recall", whole.recall)
+                .detail(&ComparedTexts::new(prediction, reference));
+            if let Some(lines) = rouge.lines {
+                card = add_share(card, LINES, lines, |value| value);
+            }
+            if rouge.is_partial {
+                card = card.explain("some texts are too long for their longest common subsequence");
+            }
+            if let Some(tag) = empty_tag(rouge.words.0, rouge.words.1) {
+                card = card.tag(tag);
+            }
+            Ok(card)
+        })
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::compared::{Common, ComparedTexts, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::ngrams::Ngrams;
-use gage_overlap_kit::params::one_of;
 use gage_overlap_kit::share::Share;
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
@@ -59,8 +58,7 @@ impl Metric for Squad {
         let params = Params::new(params)?;
         Ok(Squad {
             common: Common::new(&params, Accepts::Scalars)?,
-            version: one_of(
-                &params,
+            version: params.one_of(
                 "version",
                 &[("1.1", Version::One), ("2.0", Version::Two)],
                 Version::Two,

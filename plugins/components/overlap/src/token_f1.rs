@@ -1,6 +1,6 @@
 //! `token_f1`: the words that an answer shares with a reference.
 
-use crate::compared::{Common, ComparedTexts, Item, empty_tag, with_common};
+use crate::compared::{Common, ComparedTexts, empty_tag, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::ngrams::{Ngrams, total};
 use gage_overlap_kit::rouge::{reading, with_reading};
@@ -42,21 +42,18 @@ impl Metric for TokenF1 {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let prediction = self.common.prediction(inputs)?;
-        let (prediction, references) = match self.common.item(prediction, inputs)? {
-            Item::Pair(prediction, references) => (prediction, references),
-            Item::Missing(card) => return Ok(card),
-        };
-        let (share, best, words) = self.best(&prediction, &references);
-        let reference = references.get(best).map_or("", |reference| reference);
-        let card = ScoreCard::of(share.f1)
-            .sub_score("precision", share.precision)
-            .sub_score("recall", share.recall)
-            .detail(&ComparedTexts::new(&prediction, reference));
-        let card = match empty_tag(words.0, words.1).filter(|_| share.f1 == 0.0) {
-            Some(tag) => card.tag(tag),
-            None => card,
-        };
-        Ok(self.common.judge(card))
+        self.common.score(prediction, inputs, |prediction, references| {
+            let (share, best, words) = self.best(prediction, references);
+            let reference = references.get(best).map_or("", |reference| reference);
+            let card = ScoreCard::of(share.f1)
+                .sub_score("precision", share.precision)
+                .sub_score("recall", share.recall)
+                .detail(&ComparedTexts::new(prediction, reference));
+            Ok(match empty_tag(words.0, words.1).filter(|_| share.f1 == 0.0) {
+                Some(tag) => card.tag(tag),
+                None => card,
+            })
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use crate::answers::{GivenAnswer, settle};
 use crate::media::place;
 use crate::messages::{add_instruction, add_system, with_parts};
 use crate::options::option_map;
+use crate::param_schema::{Properties, optional_schema};
 use crate::roles::Conversion;
 use crate::sample::{Origin, SCHEMA_VERSION, add_rest, into_id, keep_assets, message, take_metadata};
 use crate::slots::Slots;
@@ -81,7 +82,7 @@ macro_rules! conversion {
             const DESCRIPTION: &'static str = $description;
             type Params = DefaultParams;
 
-            fn properties() -> Fields {
+            fn properties() -> Properties {
                 properties()
             }
 
@@ -105,34 +106,35 @@ conversion!(LegacyRows, "legacy", "As `default`, and marks its Samples as conver
 conversion!(SimpleRows, "simple", "The same as `legacy`", Some(CONVERTED));
 
 /// The JSON Schema of the parameters.
-pub(crate) fn properties() -> Fields {
-    let optional = |description: &str| json!({ "type": ["string", "null"], "description": description });
-    Fields::from_iter([
+pub(crate) fn properties() -> Properties {
+    vec![
         (
-            "question_field".to_owned(),
-            optional("Where the question stands, unless in `question`, `prompt` or `text`"),
+            "question_field",
+            optional_schema("Where the question stands, unless in `question`, `prompt` or `text`"),
         ),
         (
-            "answer_field".to_owned(),
-            optional("Where the answer stands, unless in `references`, `answer`, `answers` or `label`"),
+            "answer_field",
+            optional_schema(
+                "Where the answer stands, unless in `references`, `answer`, `answers` or `label`",
+            ),
         ),
-        ("system_prompt".to_owned(), optional("A system message, for rows that do not begin with one")),
-        ("instruction".to_owned(), optional("What stands behind the text of the last user message")),
+        ("system_prompt", optional_schema("A system message, for rows that do not begin with one")),
+        ("instruction", optional_schema("What stands behind the text of the last user message")),
         (
-            "media".to_owned(),
+            "media",
             json!({
                 "type": "boolean", "default": true,
                 "description": "Whether fields such as `image` and `audio_path` are put before the question",
             }),
         ),
         (
-            "trim".to_owned(),
+            "trim",
             json!({
                 "type": ["boolean", "null"],
                 "description": "Whether white space at the ends of the question goes; unless given it does, but not in `text`",
             }),
         ),
-    ])
+    ]
 }
 
 /// The Sample of a row. `instead` is the answer of a row that has none.

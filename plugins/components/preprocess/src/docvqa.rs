@@ -3,14 +3,14 @@
 
 use crate::media::put_before_question;
 use crate::messages::{add_instruction, add_system, with_parts};
-use crate::param_schema::field_schema;
+use crate::param_schema::{Properties, field_schema, optional_schema};
 use crate::references::{reference_text, references_of};
 use crate::roles::Conversion;
 use crate::sample::{Draft, message};
 use gage_row_kit::fields::{Fields, require, require_text, unusable};
 use gage_row_kit::media::{Kind, Source, read};
+use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
-use gage_sdk::{PluginError, json};
 use gage_text_kit::text::strip;
 use serde::Deserialize;
 
@@ -56,7 +56,7 @@ macro_rules! conversion {
             const DESCRIPTION: &'static str = $description;
             type Params = DocVqaParams;
 
-            fn properties() -> Fields {
+            fn properties() -> Properties {
                 properties()
             }
 
@@ -74,20 +74,19 @@ macro_rules! conversion {
 conversion!(DocVqa, "docvqa", "Questions about images of documents");
 conversion!(DocVqaImageStandardizer, "docvqa_image_standardizer", "An older name of `docvqa`");
 
-fn properties() -> Fields {
-    let optional = |description: &str| json!({ "type": ["string", "null"], "description": description });
-    [
+fn properties() -> Properties {
+    vec![
         ("question_field", field_schema("question", "Where the question stands")),
         ("answers_field", field_schema("answers", "Where the right answers stand: one or a list")),
         ("content_field", field_schema("image", "Where the images stand: one or a list")),
         ("image_field", field_schema("image", "An older name of `content_field`")),
-        ("content_root", optional("The folder that paths of images begin in, unless that of the dataset")),
-        ("system_prompt", optional("A system message before all others")),
-        ("instruction", optional("What stands behind the question")),
+        (
+            "content_root",
+            optional_schema("The folder that paths of images begin in, unless that of the dataset"),
+        ),
+        ("system_prompt", optional_schema("A system message before all others")),
+        ("instruction", optional_schema("What stands behind the question")),
     ]
-    .map(|(name, schema)| (name.to_owned(), schema))
-    .into_iter()
-    .collect()
 }
 
 impl DocVqaParams {
@@ -165,6 +164,7 @@ impl DocVqaParams {
 mod tests {
     use super::*;
     use crate::test_support::convert;
+    use gage_sdk::json;
 
     #[test]
     fn rows_become_samples() {

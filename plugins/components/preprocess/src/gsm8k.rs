@@ -1,7 +1,7 @@
 //! `gsm8k`: a word problem and a solution that ends in `#### 18`.
 
 use crate::layout::few_shot_error;
-use crate::param_schema::field_schema;
+use crate::param_schema::{Properties, few_shot_schema, field_schema, optional_schema};
 use crate::roles::Conversion;
 use crate::sample::{Draft, message, reference};
 use gage_row_kit::fields::{Fields, require_text, unusable};
@@ -65,21 +65,13 @@ impl Conversion for Gsm8k {
     const DESCRIPTION: &'static str = "Word problems whose solution ends in `#### <number>`";
     type Params = Gsm8kParams;
 
-    fn properties() -> Fields {
-        [
+    fn properties() -> Properties {
+        let few_shot = "Solved rows, in the shape of the dataset, that stand before each problem";
+        vec![
             ("question_field", field_schema("question", "Where the problem stands")),
             ("answer_field", field_schema("answer", "Where the solution stands")),
-            (
-                "system_prompt",
-                json!({ "type": ["string", "null"], "description": "A system message before all others" }),
-            ),
-            (
-                "instruction",
-                json!({
-                    "type": ["string", "null"],
-                    "description": "What stands behind the problem; empty for nothing",
-                }),
-            ),
+            ("system_prompt", optional_schema("A system message before all others")),
+            ("instruction", optional_schema("What stands behind the problem; empty for nothing")),
             (
                 "answer_only",
                 json!({
@@ -87,17 +79,8 @@ impl Conversion for Gsm8k {
                     "description": "Ask for the number alone, and show examples without their steps",
                 }),
             ),
-            (
-                "few_shot",
-                json!({
-                    "type": "array", "items": { "type": "object" },
-                    "description": "Solved rows, in the shape of the dataset, that stand before each problem",
-                }),
-            ),
+            ("few_shot", few_shot_schema(few_shot)),
         ]
-        .map(|(name, schema)| (name.to_owned(), schema))
-        .into_iter()
-        .collect()
     }
 
     fn new(params: Gsm8kParams) -> Result<Self, PluginError> {

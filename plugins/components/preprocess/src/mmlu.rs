@@ -2,7 +2,7 @@
 
 use crate::layout::{Layout, Spacing, Style, few_shot_error};
 use crate::options::Places;
-use crate::param_schema::{field_schema, prompt_schema};
+use crate::param_schema::{Properties, field_schema, optional_schema, prompt_schema};
 use crate::question::{Question, QuestionFields};
 use crate::roles::Conversion;
 use crate::sample::tag;
@@ -70,30 +70,31 @@ impl Conversion for Mmlu {
     const DESCRIPTION: &'static str = "Questions of a subject with options and the number of the right one";
     type Params = MmluParams;
 
-    fn properties() -> Fields {
+    fn properties() -> Properties {
         let subjects = [
             ("subject_field", field_schema("subject", "Where the subject stands")),
-            (
-                "subject",
-                json!({ "type": ["string", "null"], "description": "The subject of rows that name none" }),
-            ),
+            ("subject", optional_schema("The subject of rows that name none")),
         ];
         // It has no older names.
         let fields = QuestionFields::schema().into_iter().filter(|(name, _)| *name != "options_field");
-        let mut all: Fields = fields
-            .chain(subjects)
-            .chain(prompt_schema())
-            .map(|(name, schema)| (name.to_owned(), schema))
-            .collect();
-        all["answer_index_base"] = json!({
-            "enum": [0, 1], "default": 0,
-            "description": "Whether answers that are numbers, also as texts, count from 0 or from 1",
-        });
-        all["system_prompt"] = json!({
-            "type": ["string", "null"], "default": SYSTEM_PROMPT,
-            "description": "A system message before all others, with `{subject}` for the subject; empty for none",
-        });
-        all
+        let own = |(name, schema): (&'static str, Value)| match name {
+            "answer_index_base" => (
+                name,
+                json!({
+                    "enum": [0, 1], "default": 0,
+                    "description": "Whether answers that are numbers, also as texts, count from 0 or from 1",
+                }),
+            ),
+            "system_prompt" => (
+                name,
+                json!({
+                    "type": ["string", "null"], "default": SYSTEM_PROMPT,
+                    "description": "A system message before all others, with `{subject}` for the subject; empty for none",
+                }),
+            ),
+            _ => (name, schema),
+        };
+        fields.chain(subjects).chain(prompt_schema()).map(own).collect()
     }
 
     fn new(params: MmluParams) -> Result<Self, PluginError> {

@@ -7,7 +7,7 @@ use crate::messages::add_system;
 use crate::multi_choice::INSTRUCTION;
 use crate::openai_choices;
 use crate::options::Places;
-use crate::param_schema::field_schema;
+use crate::param_schema::{Properties, field_schema, optional_schema};
 use crate::placeholders::{Piece, parts, pieces};
 use crate::python_list;
 use crate::question::{Names, Question};
@@ -17,8 +17,8 @@ use crate::sample::{Draft, keep_assets, tag};
 use crate::task_type::known;
 use gage_row_kit::fields::{Fields, find, object, require, require_text, text, unusable};
 use gage_row_kit::media::{Kind, Source, read};
+use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
-use gage_sdk::{PluginError, json};
 use gage_text_kit::text::strip;
 use serde::Deserialize;
 
@@ -71,19 +71,15 @@ impl Conversion for Mmmu {
     const DESCRIPTION: &'static str = "Questions with images in them, with options or without";
     type Params = MmmuParams;
 
-    fn properties() -> Fields {
-        let optional = |description: &str| json!({ "type": ["string", "null"], "description": description });
-        [
+    fn properties() -> Properties {
+        vec![
             ("question_field", field_schema("question", "Where the question stands")),
             ("options_field", field_schema("options", "Where the options stand")),
             ("answer_field", field_schema("answer", "Where the answer stands")),
-            ("system_prompt", optional("A system message before all others")),
-            ("instruction", optional("What stands behind the options, and behind given messages")),
-            ("open_instruction", optional("What stands behind a question without options")),
+            ("system_prompt", optional_schema("A system message before all others")),
+            ("instruction", optional_schema("What stands behind the options, and behind given messages")),
+            ("open_instruction", optional_schema("What stands behind a question without options")),
         ]
-        .map(|(name, schema)| (name.to_owned(), schema))
-        .into_iter()
-        .collect()
     }
 
     fn new(params: MmmuParams) -> Result<Self, PluginError> {

@@ -2,7 +2,7 @@
 
 use crate::layout::{Layout, Spacing, Style, few_shot_error};
 use crate::options::StatedBase;
-use crate::param_schema::prompt_schema;
+use crate::param_schema::{Properties, prompt_schema};
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
@@ -56,9 +56,8 @@ impl Conversion for MultiChoice {
     const DESCRIPTION: &'static str = "Questions with options and an answer among them";
     type Params = MultiChoiceParams;
 
-    fn properties() -> Fields {
-        let all = QuestionFields::schema().into_iter().chain(prompt_schema());
-        all.map(|(name, schema)| (name.to_owned(), schema)).collect()
+    fn properties() -> Properties {
+        QuestionFields::schema().into_iter().chain(prompt_schema()).collect()
     }
 
     fn new(params: MultiChoiceParams) -> Result<Self, PluginError> {

@@ -2,7 +2,7 @@
 
 use crate::layout::{Layout, Spacing, Style, few_shot_error};
 use crate::options::Places;
-use crate::param_schema::{field_schema, prompt_schema};
+use crate::param_schema::{Properties, field_schema, prompt_schema};
 use crate::question::{Names, Question};
 use crate::roles::Conversion;
 use gage_row_kit::fields::{Fields, require, require_text};
@@ -64,14 +64,14 @@ impl Conversion for Piqa {
     const DESCRIPTION: &'static str = "A goal and two solutions, one of them right";
     type Params = PiqaParams;
 
-    fn properties() -> Fields {
+    fn properties() -> Properties {
         let fields = [
             ("goal_field", field_schema("goal", "Where the goal stands")),
             ("sol1_field", field_schema("sol1", "Where the first solution stands")),
             ("sol2_field", field_schema("sol2", "Where the second solution stands")),
             ("label_field", field_schema("label", "Where the number of the right one stands, 0 or 1")),
         ];
-        fields.into_iter().chain(prompt_schema()).map(|(name, schema)| (name.to_owned(), schema)).collect()
+        fields.into_iter().chain(prompt_schema()).collect()
     }
 
     fn new(params: PiqaParams) -> Result<Self, PluginError> {

@@ -1,6 +1,7 @@
 //! `roles_to_remove`, a parameter of every preprocessor: messages of these roles leave a row before
 //! anything else happens to it.
 
+use crate::param_schema::Properties;
 use gage_row_kit::fields::{Fields, unusable};
 use gage_sdk::preprocessor::{Preprocessor, PreprocessorSpec, Row, RowOutcome};
 use gage_sdk::serde_json::{self, Value};
@@ -30,7 +31,7 @@ pub trait Conversion: Sized {
     type Params: DeserializeOwned;
 
     /// The JSON Schema of each parameter.
-    fn properties() -> Fields;
+    fn properties() -> Properties;
 
     /// Makes it from its parameters.
     ///
@@ -63,15 +64,12 @@ impl<C: Conversion> Preprocessor for Standard<C> {
     }
 
     fn spec() -> PreprocessorSpec {
-        let mut properties = C::properties();
-        properties.insert(
-            PARAM.to_owned(),
-            json!({
-                "type": "array", "items": { "enum": ROLES }, "default": C::REMOVED_ROLES,
-                "description": "Roles whose messages are taken out of a row before it is converted",
-            }),
-        );
-        PreprocessorSpec::new(C::VERSION, C::DESCRIPTION, properties.into())
+        let removed = json!({
+            "type": "array", "items": { "enum": ROLES }, "default": C::REMOVED_ROLES,
+            "description": "Roles whose messages are taken out of a row before it is converted",
+        });
+        let properties: Value = C::properties().into_iter().chain([(PARAM, removed)]).collect();
+        PreprocessorSpec::new(C::VERSION, C::DESCRIPTION, properties)
     }
 
     fn prepare(mut params: Value) -> Result<Self, PluginError> {

@@ -108,23 +108,18 @@ impl Draft {
             row.shift_remove(*name);
         }
         row.shift_remove("schema_version");
-        let mut sample = Fields::new();
-        sample.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
-        if let Some(id) = row.shift_remove("id").and_then(into_id) {
-            sample.insert("id".to_owned(), id);
-        }
-        sample.insert("task_type".to_owned(), self.task_type.into());
-        sample.insert("messages".to_owned(), self.messages.into());
-        if let Some(options) = self.options {
-            sample.insert("options".to_owned(), options);
-        }
-        sample.insert("references".to_owned(), self.references.into());
-        if let Some(label) = self.label {
-            sample.insert("label".to_owned(), label.into());
-        }
-        if let Some(choices) = self.choices {
-            sample.insert("choices".to_owned(), choices);
-        }
+        let fields = [
+            ("schema_version", Some(SCHEMA_VERSION.into())),
+            ("id", row.shift_remove("id").and_then(into_id)),
+            ("task_type", Some(self.task_type.into())),
+            ("messages", Some(self.messages.into())),
+            ("options", self.options),
+            ("references", Some(self.references.into())),
+            ("label", self.label.map(Value::from)),
+            ("choices", self.choices),
+        ];
+        let present = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let mut sample: Fields = present.collect();
         let mut metadata = take_metadata(row.shift_remove("metadata"));
         add_rest(&mut sample, &mut metadata, row, origin);
         metadata.extend(self.metadata);

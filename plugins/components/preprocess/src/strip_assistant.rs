@@ -2,6 +2,7 @@
 
 use crate::default::{DefaultParams, convert, properties};
 use crate::messages::last_said;
+use crate::param_schema::Properties;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
 use gage_sdk::PluginError;
@@ -18,7 +19,7 @@ impl Conversion for StripAssistant {
     const REMOVED_ROLES: &'static [&'static str] = &["assistant"];
     type Params = DefaultParams;
 
-    fn properties() -> Fields {
+    fn properties() -> Properties {
         properties()
     }
 

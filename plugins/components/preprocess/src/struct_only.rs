@@ -2,6 +2,7 @@
 //! the fields that are made here.
 
 use crate::options::StatedBase;
+use crate::param_schema::Properties;
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
@@ -42,8 +43,8 @@ impl Conversion for StructOnly {
     const DESCRIPTION: &'static str = "Questions with options and an answer among them, without a prompt";
     type Params = StructOnlyParams;
 
-    fn properties() -> Fields {
-        QuestionFields::schema().into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+    fn properties() -> Properties {
+        QuestionFields::schema().into()
     }
 
     fn new(params: StructOnlyParams) -> Result<Self, PluginError> {

@@ -75,8 +75,8 @@ impl Metric for TrajectoryMatch {
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
         Ok(TrajectoryMatch {
-            mode: choice(&params, "mode", &MODES)?,
-            arguments: choice(&params, "arguments", &ARGUMENTS)?,
+            mode: params.one_of("mode", &MODES, MODES[0].1)?,
+            arguments: params.one_of("arguments", &ARGUMENTS, ARGUMENTS[0].1)?,
         })
     }
 
@@ -162,16 +162,6 @@ fn tags(matched: &MatchCounts, is_missing: bool) -> Vec<&'static str> {
         (matched.is_any_order() && !matched.is_in_order, "wrong_order"),
     ];
     found.into_iter().filter_map(|(is_so, tag)| is_so.then_some(tag)).collect()
-}
-
-fn choice<T: Copy>(params: &Params, name: &str, allowed: &[(&str, T); 3]) -> Result<T, PluginError> {
-    let [(first, _), ..] = allowed;
-    let text = params.text(name)?.unwrap_or(first);
-    allowed.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
-        let words: Vec<&str> = allowed.iter().map(|(word, _)| *word).collect();
-        let message = format!("params: '{name}' must be one of {}, not '{text}'", words.join(", "));
-        PluginError::invalid_config(message).at(format!("/{name}"))
-    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! ACL 2002) from its counts, with the smoothing of sacreBLEU 2 (Chen and Cherry, "A systematic
 //! comparison of smoothing techniques for sentence-level BLEU", WMT 2014).
 
-use crate::params::{number_within, one_of};
+use crate::params::number_within;
 use gage_sdk::{PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
@@ -127,7 +127,7 @@ impl BleuScoring {
             ("add-k", Smoothing::AddK(value.unwrap_or(1.0))),
             ("none", Smoothing::Off),
         ];
-        let smoothing = one_of(params, "smooth_method", &methods, Smoothing::Exponential)?;
+        let smoothing = params.one_of("smooth_method", &methods, Smoothing::Exponential)?;
         if value.is_some() && matches!(smoothing, Smoothing::Exponential | Smoothing::Off) {
             let message = "params: 'smooth_value' is for the methods floor and add-k: take it away, or set 'smooth_method'";
             return Err(PluginError::invalid_config(message).at("/smooth_value"));

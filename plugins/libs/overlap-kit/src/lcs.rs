@@ -2,6 +2,9 @@
 //! "Bit-parallel LCS-length computation revisited", AWOCA 2004).
 //!
 //! Only the differences along each row are kept, one bit a column: 0 where the length grows.
+//!
+//! The crate `rapidfuzz` gives the length of a subsequence alone. ROUGE-L of summaries needs its words too, and both need a
+//! bound on the work for an item.
 
 use crate::vocabulary::{NumberedText, UNKNOWN};
 

@@ -1,25 +1,8 @@
-//! Parameters that are one of some words, whole numbers, or numbers within bounds.
+//! Parameters that are whole numbers, or numbers within bounds.
 
 use gage_sdk::PluginError;
 use gage_text_kit::Params;
 use std::ops::RangeInclusive;
-
-/// A parameter that is one of some words.
-///
-/// # Errors
-/// `invalid-config` for any other value; the message names the words.
-pub fn one_of<T: Copy>(
-    params: &Params,
-    name: &str,
-    allowed: &[(&str, T)],
-    default: T,
-) -> Result<T, PluginError> {
-    let Some(given) = params.text(name)? else { return Ok(default) };
-    allowed.iter().find(|(word, _)| *word == given).map(|(_, meaning)| *meaning).ok_or_else(|| {
-        let words: Vec<&str> = allowed.iter().map(|(word, _)| *word).collect();
-        refuse(name, &format!("must be one of {}, not '{given}'", words.join(", ")))
-    })
-}
 
 /// A parameter that is a whole number within bounds.
 ///
@@ -67,13 +50,8 @@ mod tests {
 
     #[test]
     fn only_what_is_allowed_is_read() {
-        let params =
-            Params::new(json!({ "word": "b", "whole": 3, "part": 2.5, "nan": "nan", "big": "1e400" }));
+        let params = Params::new(json!({ "whole": 3, "part": 2.5, "nan": "nan", "big": "1e400" }));
         let Ok(params) = params else { panic!("an object is accepted") };
-        assert_eq!(one_of(&params, "word", &[("a", 1), ("b", 2)], 1), Ok(2));
-        assert_eq!(one_of(&params, "absent", &[("a", 1)], 7), Ok(7));
-        let error = one_of(&params, "word", &[("a", 1), ("c", 2)], 1).map_err(|error| error.message);
-        assert_eq!(error, Err("params: 'word' must be one of a, c, not 'b'".to_owned()));
         assert_eq!(whole(&params, "whole", 1..=3, 2), Ok(3));
         assert_eq!(whole(&params, "absent", 1..=3, 2), Ok(2));
         assert!(whole(&params, "whole", 1..=2, 2).is_err());

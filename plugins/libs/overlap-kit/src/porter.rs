@@ -1,6 +1,7 @@
 //! English words without their endings: the algorithm of Porter ("An algorithm for suffix
 //! stripping", Program 14(3), 1980) with the departures that NLTK has by default, since the
-//! `rouge-score` package stems with it.
+//! `rouge-score` package stems with it. The crate `rust-stemmers` has only Porter's later algorithm, Snowball's
+//! English, which gives other stems.
 
 use std::borrow::Cow;
 

@@ -5,7 +5,6 @@
 
 use crate::lcs::{self, Work};
 use crate::ngrams::{Ngrams, total};
-use crate::params::one_of;
 use crate::share::Share;
 use crate::tokens::Tokenizer;
 use crate::vocabulary::{NumberedText, TextReader};
@@ -24,7 +23,7 @@ pub fn with_reading(spec: MetricSpec) -> MetricSpec {
 /// Reads the parameters that say what a word is.
 pub fn reading(params: &Params) -> Result<TextReader, PluginError> {
     Ok(TextReader {
-        tokenizer: one_of(params, "tokenizer", &Tokenizer::NAMES, Tokenizer::Unicode)?,
+        tokenizer: params.one_of("tokenizer", &Tokenizer::NAMES, Tokenizer::Unicode)?,
         stems: params.flag("use_stemmer", false)?,
     })
 }

@@ -90,6 +90,19 @@ impl Params {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_str().map(Some).ok_or_else(|| refuse(name, "must be a text", value))
     }
+
+    /// One of some words, or `default` when it is not given.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value; the message names the words.
+    pub fn one_of<T: Copy>(&self, name: &str, allowed: &[(&str, T)], default: T) -> Result<T, PluginError> {
+        let Some(given) = self.text(name)? else { return Ok(default) };
+        allowed.iter().find(|(word, _)| *word == given).map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let words: Vec<&str> = allowed.iter().map(|(word, _)| *word).collect();
+            let message = format!("params: '{name}' must be one of {}, not '{given}'", words.join(", "));
+            PluginError::invalid_config(message).at(format!("/{name}"))
+        })
+    }
 }
 
 fn refuse(name: &str, expected: &str, value: &Value) -> PluginError {
@@ -141,6 +154,15 @@ mod tests {
             assert!(found.is_err(), "{value}");
         }
         assert!(Params::new(json!([])).is_err());
+    }
+
+    #[test]
+    fn words_have_meanings() {
+        let Ok(params) = Params::new(json!({ "word": "b" })) else { panic!("an object is accepted") };
+        assert_eq!(params.one_of("word", &[("a", 1), ("b", 2)], 1), Ok(2));
+        assert_eq!(params.one_of("absent", &[("a", 1)], 7), Ok(7));
+        let error = params.one_of("word", &[("a", 1), ("c", 2)], 1).map_err(|error| error.message);
+        assert_eq!(error, Err("params: 'word' must be one of a, c, not 'b'".to_owned()));
     }
 
     #[test]

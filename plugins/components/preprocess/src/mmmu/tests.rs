@@ -1,5 +1,6 @@
 use super::*;
 use crate::test_support::convert;
+use gage_sdk::json;
 
 fn row(question: &str, options: Value, answer: Value) -> Value {
     json!({
