@@ -2,7 +2,7 @@
 
 use crate::hub_server::HubServer;
 use crate::support::{CommandOutput, Workspace, program_file, repository};
-use gage_model_protocol::{BuildInfo, KernelVariant, PROTOCOL_VERSION, write_frame};
+use gage_model_protocol::{BuildInfo, KernelBuild, PROTOCOL_VERSION, write_frame};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -380,7 +380,7 @@ fn locked_run_uses_the_kernels_of_its_lock() {
     let build = BuildInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL_VERSION,
-        variant: KernelVariant::Cuda,
+        variant: KernelBuild::Cuda.into(),
         gpu_features: vec!["cuda".to_owned()],
         llama_cpp_2: String::new(),
         llama_cpp_sys_2: String::new(),

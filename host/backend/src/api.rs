@@ -209,8 +209,8 @@ pub struct BackendInfo {
 }
 
 /// Why a request failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum BackendErrorKind {
     /// No connection, or it broke.
     Connection,
@@ -247,23 +247,7 @@ pub enum BackendErrorKind {
 impl BackendErrorKind {
     /// The name in records.
     pub fn name(self) -> &'static str {
-        match self {
-            BackendErrorKind::Connection => "connection",
-            BackendErrorKind::Timeout => "timeout",
-            BackendErrorKind::RateLimited => "rate_limited",
-            BackendErrorKind::Server => "server",
-            BackendErrorKind::Rejected => "rejected",
-            BackendErrorKind::Unauthorized => "unauthorized",
-            BackendErrorKind::QuotaExhausted => "quota_exhausted",
-            BackendErrorKind::Protocol => "protocol",
-            BackendErrorKind::ContextLength => "context_length",
-            BackendErrorKind::Unsupported => "unsupported",
-            BackendErrorKind::NotRecorded => "not_recorded",
-            BackendErrorKind::ModelCrashed => "model_crashed",
-            BackendErrorKind::ModelLost => "model_lost",
-            BackendErrorKind::Plugin => "plugin",
-            BackendErrorKind::Internal => "internal",
-        }
+        self.into()
     }
 
     /// Whether every further request would fail in the same way, so that the run has to end.
@@ -292,6 +276,11 @@ impl BackendError {
     pub fn new(kind: BackendErrorKind, message: impl Into<String>) -> BackendError {
         BackendError { kind, message: message.into(), attempts: 1 }
     }
+
+    /// The error of a request for what a kind of backend does not have.
+    fn lacking(id: &str, kind: &str, what: &str) -> BackendError {
+        BackendError::new(BackendErrorKind::Unsupported, format!("request '{id}': {kind} has no {what}"))
+    }
 }
 
 /// Something that answers requests.
@@ -314,10 +303,7 @@ pub trait Backend: Send + Sync {
         &self,
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
-        Err(BackendError::new(
-            BackendErrorKind::Unsupported,
-            format!("request '{}': {} has no log-likelihood", request.id, self.info().kind),
-        ))
+        Err(BackendError::lacking(&request.id, self.info().kind, "log-likelihood"))
     }
 
     /// Scores a whole text.
@@ -328,10 +314,7 @@ pub trait Backend: Send + Sync {
         &self,
         request: RollingRequest,
     ) -> Result<Reply<RollingOutput>, BackendError> {
-        Err(BackendError::new(
-            BackendErrorKind::Unsupported,
-            format!("request '{}': {} has no log-likelihood of whole texts", request.id, self.info().kind),
-        ))
+        Err(BackendError::lacking(&request.id, self.info().kind, "log-likelihood of whole texts"))
     }
 
     /// Checks that the files that the model was loaded from have not changed. May read them whole.
@@ -352,10 +335,7 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// As for [`Backend::generate`]; always for a backend without this capability.
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
-        Err(BackendError::new(
-            BackendErrorKind::Unsupported,
-            format!("request '{}': {} has no embeddings", request.id, self.info().kind),
-        ))
+        Err(BackendError::lacking(&request.id, self.info().kind, "embeddings"))
     }
 
     /// What it counted and learned so far: requests, attempts, retries by cause, the limit of requests in

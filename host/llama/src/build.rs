@@ -1,6 +1,7 @@
 //! The build of this program: versions, features, and the processors that llama.cpp's kernels were compiled for.
 
-use gage_model_protocol::{BuildInfo, KernelVariant, PROTOCOL_VERSION};
+use crate::runtime::compute_capability;
+use gage_model_protocol::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
 use llama_cpp_2::list_llama_ggml_backend_devices;
 
 /// The version of the crate with the bindings of llama.cpp, as the workspace pins it.
@@ -29,16 +30,19 @@ pub fn build_info() -> BuildInfo {
 
 fn variant() -> KernelVariant {
     if cfg!(feature = "cuda") {
-        KernelVariant::Cuda
-    } else if cfg!(feature = "vulkan") {
-        KernelVariant::Vulkan
-    } else if cfg!(feature = "metal") {
-        KernelVariant::Metal
-    } else if flag("GGML_AVX512", false) == "on" {
-        KernelVariant::Avx512
-    } else {
-        KernelVariant::Baseline
+        let compute_capability = compute_capability().map(str::to_owned);
+        return KernelVariant { build: KernelBuild::Cuda, compute_capability };
     }
+    let build = if cfg!(feature = "vulkan") {
+        KernelBuild::Vulkan
+    } else if cfg!(feature = "metal") {
+        KernelBuild::Metal
+    } else if flag("GGML_AVX512", false) == "on" {
+        KernelBuild::Avx512
+    } else {
+        KernelBuild::Baseline
+    };
+    build.into()
 }
 
 /// The devices that llama.cpp computes on, with the extensions of the processor that this machine has and

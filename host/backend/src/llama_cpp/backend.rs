@@ -55,7 +55,7 @@ pub async fn open(
     options: LlamaCppOptions,
     program: &ModelProgram,
     kernels: Kernels,
-    pinned: Option<KernelVariant>,
+    pinned: Option<&KernelVariant>,
 ) -> Result<Arc<dyn Backend>, LlamaCppOpenError> {
     let mut model = options.model.clone();
     let path = model.model_path.clone();

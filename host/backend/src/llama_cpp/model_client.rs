@@ -258,7 +258,7 @@ impl Drop for ReplyGuard<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_model_protocol::{Answer, BuildInfo, KernelVariant, ModelFacts, Prompt, Settings, Task};
+    use gage_model_protocol::{Answer, BuildInfo, KernelBuild, ModelFacts, Prompt, Settings, Task};
     use std::sync::Arc;
     use std::sync::mpsc::{Receiver, channel};
 
@@ -377,7 +377,7 @@ mod tests {
             let build = BuildInfo {
                 version: "0".to_owned(),
                 protocol: 0,
-                variant: KernelVariant::Baseline,
+                variant: KernelBuild::Baseline.into(),
                 gpu_features: Vec::new(),
                 llama_cpp_2: "0".to_owned(),
                 llama_cpp_sys_2: "0".to_owned(),
