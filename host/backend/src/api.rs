@@ -5,6 +5,7 @@ use gage_core::{
     ContentPart, ContinuationScore, MediaKind, Message, Messages, ModelOutput, Object, SamplingParams, Usage,
 };
 use gage_plugin::Models;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,7 +64,8 @@ pub struct LoglikelihoodRequest {
 }
 
 /// How likely each continuation is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LoglikelihoodOutput {
     /// One score for each continuation, in order.
     pub scores: Vec<ContinuationScore>,
@@ -81,7 +83,8 @@ pub struct EmbedRequest {
 }
 
 /// The meaning of texts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EmbedOutput {
     /// One vector for each text, in order, all of one length; as the model gives them, of whatever norm.
     pub vectors: Vec<Vec<f32>>,
@@ -101,7 +104,8 @@ pub struct RollingRequest {
 }
 
 /// How likely a whole text is, each token given what stands before it, as far back as the context reaches.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RollingOutput {
     /// The natural logarithm of its probability. Its perplexity per token is `exp(-logprob / token_count)`.
     pub logprob: f64,

@@ -6,7 +6,8 @@ use gage_core::{ContentPart, Digest, Message, ModelOutput, Object, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// A `data:` URL in base64: its media type and its data.
+/// A `data:` URL in base64: its media type and its data. The crate `data-url` gives only the decoded bytes; servers take the
+/// Base64 text as it is.
 pub(crate) fn inline_media(url: &str) -> Option<(&str, &str)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let media_type = head.strip_suffix(";base64")?;
@@ -79,6 +80,11 @@ pub(crate) fn merge(into: &mut Object, further: &Object) {
             }
         }
     }
+}
+
+/// Puts those entries into an object that have a value.
+pub(crate) fn put_known<'k>(into: &mut Object, entries: impl IntoIterator<Item = (&'k str, Option<Value>)>) {
+    into.extend(entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
 }
 
 /// About how many tokens a request takes: a quarter of its bytes, and all that it may generate.

@@ -4,7 +4,7 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, LoglikelihoodOutput,
     LoglikelihoodRequest, MediaSupport, Reply, RequestTiming,
 };
-use crate::guest::{message_to_guest, output_of};
+use crate::guest::{clean, message_to_guest, output_of};
 use async_trait::async_trait;
 use gage_core::{ContinuationScore, Message, ModelOutput, Object, Role, SamplingParams};
 use gage_plugin::{BackendComponent, ItemError, MediaSet, Models};
@@ -100,6 +100,7 @@ impl Backend for CustomScript {
 
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let params = serde_json::to_string(&request.params.over(&self.defaults))
+            .map(clean)
             .map_err(|error| BackendError::new(BackendErrorKind::Internal, error.to_string()))?;
         let (sender, receiver) = oneshot::channel();
         let messages = as_messages(request.messages.into_vec(), request.prompt);
@@ -210,7 +211,7 @@ fn answer_loglikelihood(
                 .cloned()
                 .map(|message| message_to_guest(message, None))
                 .collect(),
-            continuations: request.continuations.iter().map(|one| one.text.clone()).collect(),
+            continuations: request.continuations.iter().map(|one| clean(one.text.clone())).collect(),
         })
         .collect();
     let began = Instant::now();

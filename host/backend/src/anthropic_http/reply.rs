@@ -97,9 +97,7 @@ impl ReplyReader for MessageReader {
 
     fn whole(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         let reply = json_of(body)?;
-        if reply.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(HttpFailure::instead_of_answer("the answer is an error", &reply));
-        }
+        HttpFailure::check("the answer is an error", &reply)?;
         let content = reply.get("content").and_then(Value::as_array);
         let content = content.ok_or_else(|| HttpFailure::protocol("the answer has no `content`"))?;
         self.blocks = content.iter().map(Block::of).collect();

@@ -1,4 +1,7 @@
-//! Whether a host is within reach. Takes moments, and waits for nothing.
+//! The circuit breaker of a host. Takes moments, and waits for nothing.
+//!
+//! `failsafe` 1.3 lets every call through when it is half open and does not say when to come again; here one probe goes ahead
+//! and the others wait until a known moment.
 
 use std::time::{Duration, Instant};
 

@@ -7,9 +7,8 @@ use super::statistics::Counters;
 use crate::api::BackendErrorKind;
 use crate::open_error::OpenError;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
-use gage_secrets::{SecretString, redact, redact_value_and_numbers, register_secret};
+use gage_secrets::{SecretString, register_secret};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -100,14 +99,6 @@ impl HttpClient {
             message: format!("`{text}` is not an address: {error}"),
             help: None,
         })
-    }
-
-    /// Takes secrets out of an answer, should the server have repeated them.
-    pub(crate) fn scrub(answer: &mut String, extra: &mut gage_core::Object) {
-        if let Cow::Owned(clean) = redact(answer) {
-            *answer = clean;
-        }
-        redact_value_and_numbers(extra);
     }
 
     /// What was counted, and what was learned about the host.

@@ -44,6 +44,14 @@ impl HttpFailure {
         }
     }
 
+    /// Checks that there is no error in the place of an answer.
+    pub(crate) fn check(what: &str, body: &Value) -> Result<(), HttpFailure> {
+        match body.get("error") {
+            Some(error) if !error.is_null() => Err(HttpFailure::instead_of_answer(what, body)),
+            _ => Ok(()),
+        }
+    }
+
     /// A reply that is not what the protocol promises. Another try may bring a better one.
     pub(crate) fn protocol(message: impl Into<String>) -> HttpFailure {
         HttpFailure::passing(BackendErrorKind::Protocol, message)

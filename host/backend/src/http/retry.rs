@@ -1,7 +1,8 @@
 //! Retries: one request from the first attempt to its end.
 //!
-//! `backon` waits by a schedule; here the wait also depends on the server's headers and on the circuit breaker of the host, and
-//! the place of the request is lent to others meanwhile.
+//! `backon` 1.6 could take the server's wait (`adjust`) and the slot that is lent meanwhile (`sleep`), but gives its closures only
+//! the error of an attempt: how many attempts a request has depends on whether the host answered others meanwhile, so schedule,
+//! condition and limit would all be closures of this module.
 
 use super::client::{HttpClient, transport};
 use super::failure::{HttpFailure, Refusal, shown, wait_before};
@@ -12,11 +13,15 @@ use super::reply::{BodyReader, ReplyReader, StreamedReply};
 use super::statistics::Counters;
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
 use crate::cancellation::{retry_sleep, waiting};
+use crate::conversation::{bytes_of, estimate, tokens_of};
 use base64::Engine as _;
 use bytes::Bytes;
-use gage_secrets::redact;
+use gage_core::ModelOutput;
+use gage_secrets::{redact, redact_value_and_numbers};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
+use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::time::{Duration, Instant, SystemTime};
 
 /// So much of the body of a refusal is read.
@@ -91,7 +96,37 @@ impl<T> Attempt<T> {
     }
 }
 
+impl<'c> HttpCall<'c> {
+    /// A request with a body that may generate so many tokens.
+    pub(crate) fn new(
+        id: &'c str,
+        url: &'c reqwest::Url,
+        body: &impl Serialize,
+        longest: Option<u32>,
+    ) -> Result<HttpCall<'c>, BackendError> {
+        let body = bytes_of(body)?;
+        Ok(HttpCall { id, url, tokens: estimate(&body, longest), body })
+    }
+}
+
 impl HttpClient {
+    /// Asks for an answer, and takes secrets out of it, should the server have repeated them.
+    pub(crate) async fn generate<R: ReplyReader<Output = ModelOutput>>(
+        &self,
+        call: HttpCall<'_>,
+        reader: impl Fn() -> R + Send + Sync,
+        parser: ResponseParser<ModelOutput>,
+    ) -> Result<Reply<ModelOutput>, BackendError> {
+        let parser = ResponseParser { tokens: tokens_of, ..parser };
+        let mut reply = self.call(&call, reader, parser).await?;
+        let ModelOutput { answer, extra, .. } = &mut reply.output;
+        if let Cow::Owned(clean) = redact(answer) {
+            *answer = clean;
+        }
+        redact_value_and_numbers(extra);
+        Ok(reply)
+    }
+
     /// Sends a request until it is answered, cannot succeed, or was sent often enough.
     ///
     /// # Errors

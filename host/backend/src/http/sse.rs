@@ -1,7 +1,7 @@
 //! Server-sent events, put together from pieces that end anywhere.
 //!
-//! `eventsource-stream`, the crate for this, holds whatever a server sends until a line ends, and so bounds no event; it
-//! also drops a last event without an empty line after it, which some servers send.
+//! `eventsource-stream` 0.2 parses all that it holds again with each piece, so that the time for a long line grows with the
+//! square of its length, bounds no event, and drops a last event without an empty line after it, which some servers send.
 
 /// Some servers begin their text with it.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

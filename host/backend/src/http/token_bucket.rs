@@ -1,7 +1,7 @@
 //! Rate limits: how much may be asked in a minute. Takes moments, and waits for nothing.
 //!
-//! `governor` refuses what costs more than its burst and cannot be charged afterwards; the tokens of a
-//! reply are known only when it has come.
+//! `governor` 0.10 refuses an amount above its burst (`InsufficientCapacity`) and takes nothing back; the tokens of a reply are
+//! known, and settled, only when it has come.
 
 use std::time::{Duration, Instant};
 

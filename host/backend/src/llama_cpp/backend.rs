@@ -183,12 +183,13 @@ fn scored_text(continuation: &Continuation, text: String) -> ScoredText {
     ScoredText { id: continuation.id.clone(), text, byte_count }
 }
 
-fn mismatch() -> BackendError {
-    internal("the model answered another question than it was asked")
-}
-
-fn timing_of(done: &JobResult) -> RequestTiming {
-    RequestTiming { latency: done.latency, attempts: 1, first_token: done.first_token }
+/// The reply of a request that is done; `output` takes what it needs out of an answer of the right kind.
+fn reply<T>(done: JobResult, output: impl FnOnce(Answer) -> Option<T>) -> Result<Reply<T>, BackendError> {
+    let timing = RequestTiming { latency: done.latency, attempts: 1, first_token: done.first_token };
+    match output(done.answer) {
+        Some(output) => Ok(Reply { output, timing }),
+        None => Err(internal("the model answered another question than it was asked")),
+    }
 }
 
 /// An answer, with what else is known of it.
@@ -324,11 +325,10 @@ impl Backend for LlamaCppBackend {
             logprobs: self.logprobs,
         };
         let done = self.ask(id, Task::Generate(task)).await?;
-        let timing = timing_of(&done);
-        match done.answer {
-            Answer::Generated(generated) => Ok(Reply { output: output_of(generated), timing }),
-            _ => Err(mismatch()),
-        }
+        reply(done, |answer| match answer {
+            Answer::Generated(generated) => Some(output_of(generated)),
+            _ => None,
+        })
     }
 
     async fn loglikelihood(
@@ -338,13 +338,10 @@ impl Backend for LlamaCppBackend {
         let LoglikelihoodRequest { id, messages, prompt, continuations } = request;
         let (prompt, continuations) = self.prompt(&id, &messages, prompt, &[], &continuations)?;
         let done = self.ask(id, Task::Score { prompt, continuations }).await?;
-        let timing = timing_of(&done);
-        match done.answer {
-            Answer::Scored { scores, usage } => {
-                Ok(Reply { output: LoglikelihoodOutput { scores, usage: Some(usage) }, timing })
-            }
-            _ => Err(mismatch()),
-        }
+        reply(done, |answer| match answer {
+            Answer::Scored { scores, usage } => Some(LoglikelihoodOutput { scores, usage: Some(usage) }),
+            _ => None,
+        })
     }
 
     async fn rolling_loglikelihood(
@@ -355,25 +352,23 @@ impl Backend for LlamaCppBackend {
         let RollingRequest { id, text, has_special_tokens } = request;
         let prompt = Prompt { text, has_special_tokens, ..Prompt::default() };
         let done = self.ask(id, Task::Roll(prompt)).await?;
-        let timing = timing_of(&done);
-        match done.answer {
+        reply(done, |answer| match answer {
             Answer::Rolled { logprob, token_count } => {
-                Ok(Reply { output: RollingOutput { logprob, token_count, byte_count }, timing })
+                Some(RollingOutput { logprob, token_count, byte_count })
             }
-            _ => Err(mismatch()),
-        }
+            _ => None,
+        })
     }
 
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
         let done = self.ask(request.id, Task::Embed(request.texts)).await?;
-        let timing = timing_of(&done);
-        match done.answer {
+        reply(done, |answer| match answer {
             Answer::Embedded { vectors, tokens } => {
                 let usage = Some(Usage { prompt_tokens: tokens, completion_tokens: 0 });
-                Ok(Reply { output: EmbedOutput { vectors, usage }, timing })
+                Some(EmbedOutput { vectors, usage })
             }
-            _ => Err(mismatch()),
-        }
+            _ => None,
+        })
     }
 
     fn check_files(&self) -> Result<(), String> {

@@ -72,9 +72,7 @@ impl ReplyReader for ChatReader {
             return Ok(false);
         }
         let event = json_of(data.as_bytes())?;
-        if event.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(HttpFailure::instead_of_answer("the stream ended with an error", &event));
-        }
+        HttpFailure::check("the stream ended with an error", &event)?;
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             self.usage = usage.clone();
         }
