@@ -381,7 +381,6 @@ fn locked_run_uses_the_kernels_of_its_lock() {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL_VERSION,
         variant: KernelBuild::Cuda.into(),
-        gpu_features: vec!["cuda".to_owned()],
         llama_cpp_2: String::new(),
         llama_cpp_sys_2: String::new(),
     };

@@ -134,8 +134,8 @@ fn as_messages(messages: Vec<Message>, prompt: Option<String>) -> Vec<Message> {
 /// Answers jobs until no sender is left, a batch at a time.
 fn work(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) {
     loop {
-        let batch = take_batch(waiting, most);
-        if batch.is_empty() {
+        let mut batch = Vec::new();
+        if waiting.lock().blocking_recv_many(&mut batch, most) == 0 {
             return;
         }
         let (mut generate, mut loglikelihood) = (Vec::new(), Vec::new());
@@ -152,19 +152,6 @@ fn work(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most
             answer_loglikelihood(component, loglikelihood);
         }
     }
-}
-
-/// Waits for a job, and takes what else there is, up to a batch.
-fn take_batch(waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) -> Vec<Job> {
-    let mut waiting = waiting.lock();
-    let mut batch: Vec<Job> = waiting.blocking_recv().into_iter().collect();
-    while !batch.is_empty() && batch.len() < most {
-        match waiting.try_recv() {
-            Ok(job) => batch.push(job),
-            Err(_) => break,
-        }
-    }
-    batch
 }
 
 fn answer_generate(

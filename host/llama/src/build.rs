@@ -12,17 +12,10 @@ const SOURCES_VERSION: &str = "0.1.161";
 
 /// What this program was built from.
 pub fn build_info() -> BuildInfo {
-    let features = [
-        ("cuda", cfg!(feature = "cuda")),
-        ("vulkan", cfg!(feature = "vulkan")),
-        ("metal", cfg!(feature = "metal")),
-    ];
-    let gpu_features = features.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned());
     BuildInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL_VERSION,
         variant: variant(),
-        gpu_features: gpu_features.collect(),
         llama_cpp_2: BINDINGS_VERSION.to_owned(),
         llama_cpp_sys_2: SOURCES_VERSION.to_owned(),
     }

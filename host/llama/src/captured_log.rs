@@ -2,11 +2,10 @@
 
 use gage_model_protocol::LOG_TARGET;
 use parking_lot::Mutex;
-use std::fmt::Debug;
 use std::sync::Arc;
-use tracing::field::{Field, Visit};
 use tracing::subscriber::with_default;
 use tracing::{Dispatch, Event, Level, Subscriber, dispatcher};
+use tracing_serde::fields::AsMap as _;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 /// Most lines that are kept.
@@ -38,29 +37,15 @@ impl<S: Subscriber> Layer<S> for Capture {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
         if metadata.target() == LOG_TARGET && *metadata.level() <= self.level {
-            let mut message = Message(String::new());
-            event.record(&mut message);
+            let fields = serde_json::to_value(event.field_map()).unwrap_or_default();
+            let message = fields["message"].as_str().unwrap_or_default().trim();
             let mut lines = self.lines.lock();
-            if lines.len() < MAX_LOG_LINES && !message.0.is_empty() {
-                lines.push(message.0);
+            if lines.len() < MAX_LOG_LINES && !message.is_empty() {
+                lines.push(message.to_owned());
             }
         }
         if self.beside.enabled(metadata) {
             self.beside.event(event);
         }
-    }
-}
-
-struct Message(String);
-
-impl Visit for Message {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "message" {
-            self.0 = value.trim().to_owned();
-        }
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.record_str(field, &format!("{value:?}"));
     }
 }

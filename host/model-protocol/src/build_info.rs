@@ -24,6 +24,13 @@ pub enum KernelBuild {
     Metal,
 }
 
+impl KernelBuild {
+    /// Whether it computes on GPUs.
+    pub fn is_for_gpus(self) -> bool {
+        matches!(self, KernelBuild::Cuda | KernelBuild::Vulkan | KernelBuild::Metal)
+    }
+}
+
 /// The kernel variant that a model runs with. Records hold it as a text: `avx512`, `cuda 9.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -82,8 +89,6 @@ pub struct BuildInfo {
     pub protocol: u32,
     /// The kernels that it computes with.
     pub variant: KernelVariant,
-    /// The features for GPUs that it was built with: `cuda`, `vulkan`, `metal`.
-    pub gpu_features: Vec<String>,
     /// The version of the crate with the bindings of llama.cpp.
     pub llama_cpp_2: String,
     /// The version of the crate with llama.cpp's sources.
@@ -118,7 +123,6 @@ mod tests {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL_VERSION,
             variant: KernelBuild::Baseline.into(),
-            gpu_features: Vec::new(),
             llama_cpp_2: "1".to_owned(),
             llama_cpp_sys_2: "1".to_owned(),
         };

@@ -1,16 +1,16 @@
 //! Logs: on the standard error stream, in a file, and among the events of a run.
 
 use crate::{Event, Level, Trace};
+use gage_core::Object;
 use gage_secrets::{redact, redact_value};
 use parking_lot::RwLock;
-use serde_json::{Map, Value};
-use std::fmt::Debug;
+use serde_json::Value;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use tracing::field::{Field, Visit};
 use tracing::{Metadata, Subscriber};
+use tracing_serde::fields::AsMap as _;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -137,11 +137,13 @@ impl<S: Subscriber> Layer<S> for LogSink {
         // A log that is written while the sink changes has no run to belong to.
         let Some(sink) = SINK.try_read() else { return };
         let Some(trace) = &*sink else { return };
-        let mut fields = Fields(Map::new());
-        fields.0.insert("target".to_owned(), event.metadata().target().into());
-        event.record(&mut fields);
+        let target = event.metadata().target();
+        let mut fields = Object::from_iter([("target".to_owned(), target.into())]);
+        if let Ok(Value::Object(own)) = serde_json::to_value(event.field_map()) {
+            fields.extend(own);
+        }
         let level = level_of(event.metadata());
-        let mut fields = Value::Object(fields.0);
+        let mut fields = Value::Object(fields);
         redact_value(&mut fields);
         let event = Event::new("log", level, fields);
         if level >= Level::Warn { trace.emit(event) } else { trace.emit_best_effort(event) }
@@ -154,41 +156,6 @@ fn level_of(metadata: &Metadata<'_>) -> Level {
         tracing::Level::WARN => Level::Warn,
         tracing::Level::INFO => Level::Info,
         _ => Level::Debug,
-    }
-}
-
-/// The fields of a log, as JSON.
-struct Fields(Map<String, Value>);
-
-impl Fields {
-    fn put(&mut self, field: &Field, value: impl Into<Value>) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
-}
-
-impl Visit for Fields {
-    fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, value);
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, value);
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, value);
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, value);
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, value);
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.put(field, format!("{value:?}"));
     }
 }
 

@@ -1,6 +1,8 @@
 //! The patterns of a secret: the spellings that the automaton looks for.
 
 use crate::decoder::decoded;
+use base64::Engine as _;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD, URL_SAFE};
 
 /// A text that the automaton looks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
         add(spelling.into_bytes(), "");
     }
     for offset in 0..3 {
-        for alphabet in [STANDARD, URL_SAFE] {
+        for alphabet in [&STANDARD, &URL_SAFE] {
             add(within_base64(value.as_bytes(), offset, alphabet), "");
         }
     }
@@ -73,18 +75,9 @@ fn may_end_escape(taken: &str) -> bool {
     }
 }
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 /// The digits of a value that begins `offset` bytes after a group of three: those that its neighbours do not change.
-fn within_base64(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> Vec<u8> {
-    let bits = |place: usize| -> u8 {
-        let bit_at = |bit: usize| {
-            let byte = (bit / 8).checked_sub(offset).and_then(|index| value.get(index)).copied().unwrap_or(0);
-            byte >> (7 - bit % 8) & 1
-        };
-        (0..6).fold(0, |sum, step| sum << 1 | bit_at(place * 6 + step))
-    };
+fn within_base64(value: &[u8], offset: usize, alphabet: &GeneralPurpose) -> Vec<u8> {
+    let digits = alphabet.encode([vec![0; offset].as_slice(), value].concat());
     let (first, last) = ((offset * 8).div_ceil(6), (offset + value.len()) * 8 / 6);
-    (first..last).map(|place| alphabet[usize::from(bits(place))]).collect()
+    digits.as_bytes()[first..last].to_vec()
 }

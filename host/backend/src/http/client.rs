@@ -9,6 +9,8 @@ use crate::open_error::OpenError;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
 use gage_secrets::{SecretString, register_secret};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use std::error::Error as _;
+use std::iter::successors;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -228,13 +230,8 @@ fn describe(error: &reqwest::Error) -> String {
     } else {
         "the request failed"
     };
-    let mut text = what.to_owned();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
+    let causes = successors(error.source(), |&cause| cause.source());
+    causes.fold(what.to_owned(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use super::image_placement::{images_of, rendered_with, with_marked_images};
 use super::json_schema_support::check_schema;
 use super::model_client::{ModelClient, internal};
 use super::model_program::ModelProgram;
-use super::open_error::{LlamaCppOpenError, LlamaCppOptions};
-use super::process;
+use super::open_options::LlamaCppOptions;
+use super::process::{self, not_started};
 use super::special_token_escaping::{SpecialTokens, texts_of, unused_mark};
 use super::warnings::warn_of_less;
 use crate::api::{
@@ -56,10 +56,10 @@ pub async fn open(
     program: &ModelProgram,
     kernels: Kernels,
     pinned: Option<&KernelVariant>,
-) -> Result<Arc<dyn Backend>, LlamaCppOpenError> {
+) -> Result<Arc<dyn Backend>, String> {
     let mut model = options.model.clone();
     let path = model.model_path.clone();
-    let gguf = blocking(move || Ok(Gguf::read(&path)?)).await?;
+    let gguf = blocking(move || Gguf::read(&path).map_err(|error| error.to_string())).await?;
     let choices = match options.constraint.clone().map(constraint_of).transpose()? {
         None => None,
         Some(ConstraintSource::Choices(texts)) => Some(texts),
@@ -69,12 +69,10 @@ pub async fn open(
         }
     };
 
-    let program = program.find(kernels, pinned).map_err(LlamaCppOpenError::Program)?;
+    let program = program.find(kernels, pinned)?;
     let (link, opened) = process::start(model.clone(), program)?;
     let (opened, digest) = tokio::join!(opened, pinned_digest(&link, &model.model_path));
-    let loaded = opened
-        .map_err(|_| LlamaCppOpenError::Ended("it ended while it loaded the model".to_owned()))?
-        .map_err(LlamaCppOpenError::Model)?;
+    let loaded = opened.map_err(|_| not_started("it ended while it loaded the model"))??;
 
     warn_of_less(&model, &loaded);
     let (template, template_source) = template_of(&options.chat_template, &loaded.facts)?;
@@ -126,15 +124,16 @@ fn info_of(model: &ModelOptions, gguf: &Gguf, loaded: &LoadedModel, details: Obj
 
 /// Runs what blocks away from the threads that drive tasks.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, LlamaCppOpenError> + Send + 'static,
-) -> Result<T, LlamaCppOpenError> {
-    spawn_blocking(work).await.map_err(|error| LlamaCppOpenError::Ended(error.to_string()))?
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    spawn_blocking(work).await.map_err(not_started)?
 }
 
 /// The digest of a file that the model is loaded from, to which the file is pinned.
-async fn pinned_digest(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, LlamaCppOpenError> {
+async fn pinned_digest(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, String> {
     let (link, path) = (Arc::clone(link), path.to_owned());
-    blocking(move || link.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.into())).await
+    blocking(move || link.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.to_string()))
+        .await
 }
 
 /// A constraint as it is configured: choices as they are, or what a grammar is made from when the model is loaded.
@@ -143,13 +142,12 @@ enum ConstraintSource {
     Choices(Vec<String>),
 }
 
-fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, LlamaCppOpenError> {
+fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, String> {
     Ok(match constraint {
         OutputConstraint::Grammar(text) => ConstraintSource::Grammar(GrammarSource::Gbnf(text)),
         OutputConstraint::Choices(texts) => ConstraintSource::Choices(texts),
         OutputConstraint::JsonSchema(schema) => {
-            check_schema(&schema)
-                .map_err(|why| LlamaCppOpenError::Setting(format!("`json_schema`: {why}")))?;
+            check_schema(&schema).map_err(|why| format!("`json_schema`: {why}"))?;
             ConstraintSource::Grammar(GrammarSource::JsonSchema(schema.to_string()))
         }
     })
@@ -159,7 +157,7 @@ fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, Llama
 fn template_of(
     choice: &ChatTemplateChoice,
     facts: &ModelFacts,
-) -> Result<(ChatTemplate, &'static str), LlamaCppOpenError> {
+) -> Result<(ChatTemplate, &'static str), String> {
     let (text, origin) = match (choice, &facts.chat_template) {
         (ChatTemplateChoice::None, _) => return Ok((ChatTemplate::none(), "none")),
         (ChatTemplateChoice::Model, None) => {
@@ -174,7 +172,7 @@ fn template_of(
     };
     match ChatTemplate::compile(text, &facts.bos_token, &facts.eos_token) {
         Ok(template) => Ok((template, origin)),
-        Err(reason) => Err(LlamaCppOpenError::ChatTemplate { origin, reason }),
+        Err(reason) => Err(format!("{reason}; it is that of {origin}, give another one, or `none`")),
     }
 }
 

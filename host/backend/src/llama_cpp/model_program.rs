@@ -363,7 +363,7 @@ mod tests {
         let build = |version: &str, variant: &str| {
             serde_json::json!({
                 "version": version, "protocol": gage_model_protocol::PROTOCOL_VERSION, "variant": variant,
-                "gpu_features": [], "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
+                "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
             })
         };
         let mut greeting = Vec::new();
