@@ -82,7 +82,7 @@ fn a_model_that_is_killed_costs_a_run_nothing() {
 /// A model that crashes whenever it is started is given up, and nothing that was answered is lost.
 #[cfg(unix)]
 #[test]
-fn a_model_that_crashes_again_and_again_ends_the_run_as_incomplete() {
+fn model_that_keeps_crashing_ends_the_run_incomplete() {
     let workspace = Workspace::new();
     let (child, model, mut log) = under_way(&workspace, "given-up");
     kill(model);

@@ -37,7 +37,7 @@ pub struct GenerateRequest {
     pub tools: Vec<serde_json::Value>,
     /// Which tool to use.
     pub tool_choice: Option<serde_json::Value>,
-    /// Which answer is wanted; where nobody says it, none that is kept is used.
+    /// Which answer is wanted; without it the cache is not used.
     pub draw: Option<DrawIndex>,
 }
 
@@ -293,7 +293,7 @@ pub trait Backend: Send + Sync {
     /// What it is and what it can do.
     fn info(&self) -> &BackendInfo;
 
-    /// Continues a conversation, which comes in a box, for it goes through many hands.
+    /// Continues a conversation. The request is boxed because it passes through many futures.
     ///
     /// # Errors
     /// When no answer could be had, after all retries.

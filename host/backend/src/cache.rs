@@ -23,7 +23,7 @@ use std::time::Instant;
 use store::Lookup;
 pub use store::{AnswerCache, AnswerCacheError, AnswerReading};
 
-/// A backend before which a cache stands.
+/// A backend behind a cache.
 pub(crate) struct CachingBackend {
     inner: Arc<dyn Backend>,
     keys: CacheKeys,
@@ -31,7 +31,7 @@ pub(crate) struct CachingBackend {
     counts: CacheCounters,
 }
 
-/// What became of the requests of a backend.
+/// Counts of the requests of a backend by result.
 #[derive(Default)]
 struct CacheCounters {
     hits: AtomicU64,

@@ -41,7 +41,7 @@ pub fn with_slot<F: Future>(place: Arc<dyn RequestSlot>, request: F) -> impl Fut
 /// something new may begin in it: not where that would be refused as well.
 pub async fn retry_sleep(time: Duration, invites: bool) {
     let _mark = CancelledFlag::set();
-    // Outside of a run nobody else wants it.
+    // Outside of a run a request has no slot.
     let place = PLACE.try_with(Arc::clone).ok();
     if let Some(place) = &place {
         place.release(invites);
@@ -68,7 +68,7 @@ impl Drop for CancelledFlag {
     }
 }
 
-/// Outside of a request nobody asks.
+/// Does nothing outside of a request.
 fn add(change: i32) {
     let _ = WAITS.try_with(|waits| waits.set(waits.get().saturating_add_signed(change)));
 }

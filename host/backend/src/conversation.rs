@@ -127,7 +127,7 @@ pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) ->
         ("base_url".to_owned(), config.public_base_url.as_str().into()),
         ("model".to_owned(), config.model.as_str().into()),
     ]);
-    // Headers can choose what answers, and are written nowhere; those that are no secret are told apart by this.
+    // Headers can choose the model that answers and are not recorded; this digest distinguishes those that are not secret.
     let headers = public_headers(config);
     if !headers.is_empty() {
         details.insert("headers_digest".to_owned(), Digest::of_json(&headers.into()).to_string().into());

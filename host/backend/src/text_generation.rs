@@ -65,7 +65,7 @@ fn bearer(key: Option<&SecretString>) -> Vec<Header> {
     value.map(|value| Header { name: "authorization", value, is_secret: true }).into_iter().collect()
 }
 
-/// What a refusal means: a prompt that is too long is told in words.
+/// The meaning of a refusal: only its words say that a prompt is too long.
 fn meaning(refusal: &Refusal<'_>) -> (BackendErrorKind, bool) {
     let message = refusal.message();
     match refusal.status {

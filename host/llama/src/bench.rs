@@ -24,7 +24,7 @@ const AT_ONCE: [usize; 4] = [1, 4, 8, 16];
 /// Most answers that are generated together.
 const SLOTS: usize = 16;
 
-/// Questions with four options each, behind the same examples.
+/// Questions with four options each, after the same examples.
 const QUESTIONS: usize = 8;
 
 /// Measures a model.

@@ -53,7 +53,7 @@ pub fn kernels() -> String {
     )
 }
 
-/// How a switch of the build stands: llama.cpp's build reads the same variables.
+/// The state of a switch of the build: llama.cpp's build reads the same variables.
 fn flag(name: &str, default: bool) -> &'static str {
     let set = match name {
         "GGML_LLAMAFILE" => option_env!("GGML_LLAMAFILE"),

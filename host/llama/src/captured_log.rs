@@ -1,4 +1,4 @@
-//! Captured log: the lines that llama.cpp logs during a call, beside where its log goes anyway.
+//! Captured log: the lines that llama.cpp logs during a call. They also go where its log goes.
 
 use gage_model_protocol::LOG_TARGET;
 use parking_lot::Mutex;

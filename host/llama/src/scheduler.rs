@@ -41,7 +41,7 @@ use std::collections::{HashMap, VecDeque};
 /// Earlier prompts that are kept.
 const MAX_CACHED_PREFIXES: usize = 4;
 
-/// What the scheduler tells.
+/// An event of the scheduler.
 pub enum Event {
     /// A request is being worked on.
     Began(u64),
@@ -168,7 +168,7 @@ impl<'m> Scheduler<'m> {
         }
     }
 
-    /// Forgets a request that nobody waits for any more.
+    /// Cancels a request.
     pub fn give_up(&mut self, number: u64) {
         self.waiting.retain(|request| request.number != number);
         self.rolling.remove(&number);

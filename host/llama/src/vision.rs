@@ -195,7 +195,7 @@ impl<'m> Vision<'m> {
         Ok(facts)
     }
 
-    /// Computes an image behind what its sequence holds.
+    /// Computes an image after what its sequence holds.
     ///
     /// # Errors
     /// When `mtmd` or the model fails.

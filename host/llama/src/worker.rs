@@ -10,7 +10,7 @@ use llama_cpp_2::model::LlamaModel;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-/// Loads a model, says so, and answers requests until nobody can send any more, or a message cannot be sent.
+/// Loads a model, reports it, and answers requests until the stream of messages ends or a message cannot be sent.
 pub fn run(
     mut options: ModelOptions,
     messages: &Receiver<ToModel>,
@@ -43,7 +43,7 @@ pub fn run(
 }
 
 fn refuse(error: &LoadError, mut send: impl FnMut(FromModel) -> ControlFlow<()>) {
-    // Where nobody listens any more there is nothing to do.
+    // If the host is gone there is nothing to do.
     let _ = send(FromModel::Refused(error.to_string()));
 }
 

@@ -125,7 +125,7 @@ impl<W: Write> Write for RedactingWriter<W> {
 /// The trace of the run that goes on, which gets logs as events.
 static SINK: RwLock<Option<Trace>> = RwLock::new(None);
 
-/// Sends logs to the events of a run from now on; to none where there is no trace.
+/// Sends logs to the events of a run from now on; nowhere if there is no trace.
 pub(crate) fn send_logs_to(trace: Option<Trace>) {
     *SINK.write() = trace;
 }

@@ -153,7 +153,7 @@ impl Meters {
         Meters(Arc::new(state))
     }
 
-    /// A task begins, with so many samples where that is known.
+    /// A task begins, with `total` samples if that is known.
     pub fn task_started(&self, task_id: &str, total: Option<u64>) {
         if let Some(total) = total.and_then(|total| i64::try_from(total).ok()) {
             self.0.planned.get_or_create_owned(&TaskLabels { task_id: task_id.to_owned() }).set(total);
@@ -185,7 +185,7 @@ impl Meters {
         task.retries.inc_by(u64::from(answered.retries));
         self.0.retries_of_all.fetch_add(u64::from(answered.retries), Ordering::Relaxed);
         self.0.requests_of_all.fetch_add(attempts, Ordering::Relaxed);
-        // What was kept from earlier was asked of nobody.
+        // An answer from the cache made no request.
         if attempts == 0 {
             return;
         }

@@ -138,7 +138,7 @@ fn escape_at_end(bytes: &[DecodedByte]) -> Option<(usize, Meaning)> {
     digits(b'U', 8).and_then(|code| Some((10, Meaning::Char(char::from_u32(code)?))))
 }
 
-/// The byte that is so many from the end, the last one being 1.
+/// The byte at a distance from the end, 1 for the last one.
 fn back(bytes: &[DecodedByte], count: usize) -> Option<u8> {
     Some(bytes.get(bytes.len().checked_sub(count)?)?.byte)
 }

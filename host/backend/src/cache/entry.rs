@@ -41,7 +41,7 @@ fn text_of(value: &impl Serialize) -> String {
 }
 
 impl CacheEntry for ModelOutput {
-    /// What a filter cut off, what ended for a reason that nobody knows, and an answer that is empty are asked for again.
+    /// Filtered answers, answers with an unknown finish reason and empty answers are requested again.
     fn is_whole(&self) -> bool {
         match self.finish_reason {
             FinishReason::Stop | FinishReason::Length => !self.answer.trim().is_empty(),

@@ -173,7 +173,7 @@ impl AdaptiveConcurrency {
         }
     }
 
-    /// A request is sent, with which so many are in flight; says in which round.
+    /// Counts a request that is sent, and returns the number of its round. `in_flight` includes it.
     pub(super) fn sent(&mut self, in_flight: usize) -> u64 {
         if self.rounds.back().is_none_or(|round| round.sent >= round.size) {
             let size = (self.limit as u32).clamp(*ROUND.start(), *ROUND.end());

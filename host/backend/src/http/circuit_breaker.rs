@@ -65,7 +65,7 @@ impl CircuitBreaker {
             if lasted >= self.settings.outage {
                 return Admission::Refuse(lasted);
             }
-            // Whoever waits looks again when the probe may have come back.
+            // Waiting requests try again when the probe may have returned.
             let pause = self.settings.base.max(Duration::from_millis(1));
             let probing = outage.probing_until.and_then(|_| now.checked_add(pause));
             let end = outage.since.checked_add(self.settings.outage);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_between_begins_the_count_anew_and_a_lost_probe_is_replaced() {
+    fn response_resets_the_count_and_lost_probe_is_replaced() {
         let start = Instant::now();
         let mut breaker = CircuitBreaker::new(SETTINGS);
         for _ in 0..10 {

@@ -27,7 +27,7 @@ pub(crate) struct HttpClient {
     pub(super) backend_id: String,
     pub(super) client: reqwest::Client,
     pub(super) host_name: String,
-    /// Which proxy stands between, for messages of connections that fail; empty where none does.
+    /// The proxy, for messages about connections that fail; empty if there is none.
     pub(super) by_way_of: String,
     pub(super) host: Arc<HostLimiter>,
     pub(super) permits: Semaphore,

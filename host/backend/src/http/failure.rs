@@ -77,7 +77,7 @@ impl Refusal<'_> {
         words.map(str::to_lowercase).collect()
     }
 
-    /// The status that an error stands for which came without one: its own number, or what its codes mean.
+    /// The status that an error without one stands for: its own number, or the meaning of its codes.
     fn implied_status(&self) -> Option<u16> {
         let error = self.body.get("error");
         let number = [error, Some(self.body)].into_iter().flatten().find_map(|place| {
@@ -198,7 +198,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn waits_grow_to_the_limit_differ_between_requests_and_obey_the_server() {
+    fn waits_grow_are_jittered_and_obey_the_server() {
         let (base, limit) = (Duration::from_millis(100), Duration::from_secs(1));
         let mut longest = Duration::ZERO;
         for attempts in 1..40 {

@@ -58,9 +58,9 @@ pub(super) enum Rejected {
 pub(super) struct HostLimiter {
     state: Mutex<HostState>,
     permits: Semaphore,
-    /// Whoever has it looks after the limit for all who wait.
+    /// Its holder runs the slow start for all that wait.
     hurrying: Semaphore,
-    /// Whoever has it is the next to take from the budgets.
+    /// Its holder is the next to spend from the budgets.
     affording: Semaphore,
     /// Told when something was given back to a budget.
     settled: Notify,
@@ -161,7 +161,7 @@ impl HostLimiter {
         self.state().concurrency.tolerates()
     }
 
-    /// Waits until a request may be sent that takes about so many tokens, and at most so long.
+    /// Waits until a request of about `tokens` tokens may be sent, which takes `longest` at most.
     pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<RequestPermit<'_>, Rejected> {
         // Who has to wait does so in a box of its own, so that no other request has room for it.
         let permit = match self.permits.try_acquire() {
@@ -251,7 +251,7 @@ impl HostLimiter {
         }
     }
 
-    /// Lets nobody send for a while, since the server says so.
+    /// Pauses all requests for as long as the server asks.
     fn pause(state: &mut HostState, wait: Duration) {
         let now = now();
         let Some(until) = now.checked_add(wait) else { return };
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_host_that_takes_some_all_the_time_is_not_left_alone_and_one_that_takes_nobody_is() {
+    async fn only_a_host_that_refuses_everyone_is_paused() {
         let second = Duration::from_secs(1);
         for rate in [10_u32, 80, 400] {
             // A fresh token every so often, and a few that were kept.
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_host_out_of_reach_is_probed_and_given_up_after_a_bounded_time() {
+    async fn unreachable_host_is_probed_for_a_bounded_time() {
         let host = HostLimiter::new(&limits(64), &retry());
         let began = now();
         let mut sent = 0;

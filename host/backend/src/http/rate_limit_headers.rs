@@ -5,7 +5,7 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
-/// No span is longer: three hundred years, which nobody waits. Moments are spans since 1970.
+/// The longest span that is read, about three hundred years. Moments are spans since 1970.
 const MAX_HINT_SECONDS: f64 = 1e10;
 
 /// How long a server asks to wait before the next attempt: `retry-after-ms`, `x-ms-retry-after-ms`, or

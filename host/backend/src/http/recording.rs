@@ -82,7 +82,7 @@ enum RecordingMode {
 }
 
 impl HttpRecording {
-    /// Begins to record into a file, behind what was recorded there before.
+    /// Begins to record into a file, after what was recorded there before.
     ///
     /// # Errors
     /// When the file cannot be written, or holds something else.
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_recorded_comes_back_in_its_order_and_what_was_not_is_named() {
+    async fn replay_keeps_the_order_and_names_what_is_missing() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
         for round in 0..2 {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_was_cut_off_keeps_its_whole_frames_and_is_gone_on_with() {
+    async fn torn_recording_keeps_whole_frames_and_continues() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
         for digest in ["a", "b"] {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_torn_file_is_told_of_and_one_that_is_damaged_before_its_end_is_left_as_it_is() {
+    async fn torn_end_is_reported_and_damage_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
         let tape = HttpRecording::record(&path).expect("a tape");

@@ -24,7 +24,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::time::{Duration, Instant, SystemTime};
 
-/// So much of the body of a refusal is read.
+/// The most that is read of the body of a refusal.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
 /// What an attempt costs of the tries of a request, in quarters of one.
@@ -36,7 +36,7 @@ const REFUSED_TRY: u32 = 1;
 /// What the type of an answer that comes in events begins with.
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// So long the end of a stream may take to come behind its answer.
+/// How long the rest of a stream may take after its answer is complete.
 const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// A request.
@@ -61,7 +61,7 @@ pub(crate) struct ResponseParser<T> {
 }
 
 impl<T> ResponseParser<T> {
-    /// For what has no ways of its own.
+    /// The parser of a protocol without special cases.
     pub(crate) fn plain() -> ResponseParser<T> {
         ResponseParser { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
     }
@@ -214,7 +214,7 @@ impl HttpClient {
         Ok((attempt, latency))
     }
 
-    /// The same attempt from a recording, where there is one to take it from.
+    /// The same attempt from a recording, if there is one.
     async fn replayed_or_sent<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
@@ -233,7 +233,7 @@ impl HttpClient {
         self.tape.as_ref().is_some_and(|tape| tape.is_replay())
     }
 
-    /// A server that asks for more patience than there is ends the request.
+    /// Ends a request if the server asks to wait longer than `retry_after_limit`.
     fn patient(&self, failure: HttpFailure) -> HttpFailure {
         let limit = self.config.retry.asked_limit;
         match failure.asked {
@@ -364,7 +364,7 @@ impl HttpClient {
         Attempt { result, first: None, ending, exhausted, taken }
     }
 
-    /// What a status that is no success means.
+    /// The meaning of a status that is not a success.
     fn refused<T>(
         &self,
         status: u16,
@@ -412,7 +412,7 @@ impl HttpClient {
         Err(HttpFailure { kind, message, may_pass, asked })
     }
 
-    /// What a recording says to a request; nothing where this run makes one.
+    /// The recorded answer to a request; `None` if this run records.
     async fn replayed<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
@@ -494,7 +494,7 @@ fn leave(mut response: reqwest::Response) {
     });
 }
 
-/// How an answer ended that was none.
+/// The outcome of an attempt whose answer was a failure.
 fn ending_of(failure: &HttpFailure) -> AttemptOutcome {
     if failure.kind == BackendErrorKind::RateLimited {
         AttemptOutcome::Throttled

@@ -16,7 +16,7 @@ pub(super) struct EventStream {
     data: String,
     has_data: bool,
     ended_with_return: bool,
-    /// Whether the first line is behind it.
+    /// Whether the first line has been read.
     has_begun: bool,
 }
 
@@ -80,7 +80,7 @@ impl EventStream {
 
     fn take_line(&mut self, line: &str) -> Result<(), String> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        // The type of an event stands within its data in all protocols here; comments have no name.
+        // All protocols here name the type of an event in its data; comments have no field name.
         if name != "data" {
             return Ok(());
         }

@@ -43,7 +43,7 @@ impl ThrottleState {
         self.refusing_since.get_or_insert(sent);
     }
 
-    /// All wait; what was refused before says nothing about what is sent behind the pause.
+    /// All requests wait; earlier refusals say nothing about what is sent after the pause.
     pub(super) fn paused(&mut self) {
         self.refusing_since = None;
     }

@@ -21,24 +21,24 @@ impl TokenBucket {
         TokenBucket { per_minute: per_minute.max(1) as f64, earned_at: None }
     }
 
-    /// Makes it no larger than this.
+    /// Lowers the rate to this one, if it is higher.
     pub(super) fn lower(&mut self, per_minute: u64) {
         self.per_minute = self.per_minute.min(per_minute.max(1) as f64);
     }
 
-    /// From when on something may be taken; now, if nothing stands in the way.
+    /// The moment from which on something may be spent; `now` if that is already so.
     pub(super) fn ready(&self, now: Instant) -> Instant {
         let from = self.earned_at.map_or(now, |earned| earned.max(now));
         from.checked_sub(MINUTE / 10).map_or(now, |early| early.max(now))
     }
 
-    /// Takes an amount.
+    /// Spends an amount.
     pub(super) fn take(&mut self, amount: u64, now: Instant) {
         let from = self.earned_at.map_or(now, |earned| earned.max(now));
         self.earned_at = from.checked_add(self.time_for(amount)).or(Some(from));
     }
 
-    /// Gives back what was taken and not used, or takes what was used beyond it.
+    /// Corrects a spent amount to the amount that was used.
     pub(super) fn settle(&mut self, taken: u64, used: u64) {
         let Some(earned) = self.earned_at else { return };
         let settled = if used > taken {

@@ -22,7 +22,7 @@ const PROGRAM_VARIABLE: &str = "GAGE_HOST_MODEL_PROGRAM";
 /// The name of the program.
 const PROGRAM_NAME: &str = "gage-model";
 
-/// What can be done where there is no program, or a wrong one.
+/// The remedy for a missing or wrong program.
 const REMEDY: &str = "install gage-model beside gage-host from the same build (from the sources: `make release`, or `cargo \
                       build --package gage-llama`), or name it by GAGE_HOST_MODEL_PROGRAM";
 
@@ -92,7 +92,7 @@ impl ModelProgram {
             .file
             .clone()
             .or_else(|| env::var_os(PROGRAM_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from));
-        // Whoever names a file means that one.
+        // A named file is used as it is.
         if let Some(file) = named {
             return Ok(found(file, pinned.cloned().map(RequiredVariant::Pinned)));
         }

@@ -18,7 +18,7 @@ const MAX_CRASHES: u32 = 3;
 
 /// The end of a process that was not asked to end.
 enum ProcessExit {
-    /// Nobody needs the model any more.
+    /// The client was dropped.
     Dropped,
     /// It cannot load the model, or is not the program that it should be.
     Refused(String),
@@ -134,7 +134,7 @@ impl ClientState {
     }
 }
 
-/// Writes messages until there are no more, or nobody reads them.
+/// Writes messages until there are no more, or the process reads no more.
 fn write_all(mut stdin: ChildStdin, inbox: &Receiver<ToModel>) {
     for message in inbox {
         if let Err(error) = write_frame(&mut stdin, &message) {

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_do_not_give_them_are_told_apart_from_broken_ones() {
+    fn servers_without_logprobs_differ_from_broken_ones() {
         for (source, reply, part) in [
             (LikelihoodSource::Echo, json!({"choices": [{"text": "x"}]}), "no `logprobs`"),
             (LikelihoodSource::Echo, echo(json!(["a"]), json!([0]), json!([null]), json!(null)), "(`echo`)"),

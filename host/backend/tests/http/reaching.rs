@@ -51,7 +51,7 @@ async fn a_proxy_that_refuses_is_told_with_what_it_said() {
 }
 
 #[tokio::test]
-async fn an_authority_of_ones_own_is_believed_where_it_is_named_and_only_there() {
+async fn own_authority_is_trusted_only_where_named() {
     let plain = server(|_| completion("4").into());
     let (tls, authority) = encrypted(address(&plain.url())).await;
     let url = format!("https://{}", tls.address);

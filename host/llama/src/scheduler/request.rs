@@ -75,7 +75,7 @@ impl Request {
         }
     }
 
-    /// Begins to work on it, with so many tokens of its prompt in memory.
+    /// Starts work on it, with `computed` tokens of its prompt in memory.
     pub fn begin(&mut self, sequences: Vec<i32>, computed: usize) {
         self.sequences = sequences;
         self.computed = computed;
@@ -114,7 +114,7 @@ impl Request {
         }
     }
 
-    /// Sequences beside that of the prompt.
+    /// Sequences in addition to that of the prompt.
     pub fn lanes(&self) -> usize {
         if !self.sequences.is_empty() {
             return self.sequences.len() - 1;
@@ -194,7 +194,7 @@ pub struct Rolling {
 }
 
 impl Rolling {
-    /// A text of so many windows and tokens.
+    /// A text of a number of windows and tokens.
     pub fn new(windows: usize, token_count: usize) -> Rolling {
         Rolling { started: None, windows: vec![None; windows], token_count }
     }

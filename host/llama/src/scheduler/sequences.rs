@@ -25,7 +25,7 @@ pub struct Sequences {
 }
 
 impl Sequences {
-    /// So many sequences, of which so many may hold earlier prompts.
+    /// `count` sequences, of which `most_cached` may hold earlier prompts.
     pub fn new(count: i32, most_held: usize) -> Sequences {
         Sequences { free: (0..count).collect(), held: VecDeque::new(), most_held, are_alike: false }
     }
@@ -35,7 +35,7 @@ impl Sequences {
         self.free.len()
     }
 
-    /// Takes so many free ones, the lowest first; nothing where there are not so many.
+    /// Acquires free sequences, the lowest first; `None` if there are too few.
     pub fn take(&mut self, count: usize) -> Option<Vec<i32>> {
         if count > self.free.len() {
             return None;

@@ -88,7 +88,7 @@ fn every_setting_that_an_answer_may_hang_on_makes_another_key() {
 }
 
 #[test]
-fn every_fact_of_a_model_file_counts_but_its_name_and_the_threads() {
+fn model_files_differ_by_all_but_name_and_threads() {
     let of = |settings: &str, model: &str, details: Value| {
         let info = BackendInfo { model: model.to_owned(), ..info("llama_cpp", &details) };
         key_of(&CacheKeys::new(&spec("llama_cpp", settings), &info, None).expect("keys"))
@@ -114,7 +114,7 @@ fn every_fact_of_a_model_file_counts_but_its_name_and_the_threads() {
 }
 
 #[test]
-fn a_component_that_asks_models_has_no_keys_and_others_are_told_apart() {
+fn components_that_ask_models_have_no_cache_keys() {
     let settings = |config: &str| format!("{{component: custom, config: {config}}}");
     let of = |config: &str, details: Value, grants: &Grants| {
         CacheKeys::new(
@@ -143,13 +143,13 @@ fn a_component_that_asks_models_has_no_keys_and_others_are_told_apart() {
 }
 
 #[test]
-fn who_does_not_say_which_answer_is_wanted_gets_none_that_is_kept() {
+fn request_without_a_draw_index_has_no_key() {
     let keys = server("{base_url: 'http://a/v1', model: m}");
     assert_eq!(keys.of_generate(&GenerateRequest { draw: None, ..question() }), None);
 }
 
 #[test]
-fn rows_that_ask_the_same_share_an_answer_unless_it_is_left_to_chance() {
+fn equal_rows_share_answers_unless_sampled() {
     let keys = server("{base_url: 'http://a/v1', model: m}");
     let of = |id: &str, seed, temperature| {
         let params = SamplingParams { seed, temperature, ..SamplingParams::default() };

@@ -142,7 +142,7 @@ fn play(server: Server, most: usize) -> Simulation {
 }
 
 #[test]
-fn failures_that_have_nothing_to_do_with_load_leave_the_slots_busy() {
+fn failures_unrelated_to_load_keep_slots_busy() {
     for most in [4, 16, 64, 256] {
         let played = play(Server::Storm, most);
         let share = played.busy / most as f64;
@@ -185,7 +185,7 @@ fn a_host_that_takes_all_soon_gets_all() {
 }
 
 #[test]
-fn answers_that_come_at_once_double_the_limit_and_a_few_in_flight_do_not() {
+fn limit_doubles_only_if_it_is_used() {
     for (in_flight, limit) in [(32, 62), (20, 41), (8, 32)] {
         let mut concurrency = AdaptiveConcurrency::new(256, true);
         let rounds: Vec<u64> = (0..32).map(|number| concurrency.sent(in_flight.min(number + 1))).collect();
@@ -195,7 +195,7 @@ fn answers_that_come_at_once_double_the_limit_and_a_few_in_flight_do_not() {
 }
 
 #[test]
-fn the_limit_doubles_before_the_answers_are_there_until_one_is_refused() {
+fn slow_start_doubles_until_a_refusal() {
     let mut concurrency = AdaptiveConcurrency::new(4_096, true);
     let rounds: Vec<u64> = (0..256).map(|number| concurrency.sent(number + 1)).collect();
     for limit in [512, 1_024] {
