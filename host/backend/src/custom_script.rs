@@ -79,7 +79,7 @@ impl CustomScript {
             let (component, waiting) = (Arc::clone(&component), Arc::clone(&waiting));
             std::thread::Builder::new()
                 .name("custom-script".to_owned())
-                .spawn(move || work(&component, &waiting, offer.max_batch))
+                .spawn(move || run_worker(&component, &waiting, offer.max_batch))
                 .map_err(|error| format!("cannot start a thread: {error}"))?;
         }
         Ok(CustomScript { component, jobs, defaults, info })
@@ -132,7 +132,7 @@ fn as_messages(messages: Vec<Message>, prompt: Option<String>) -> Vec<Message> {
 }
 
 /// Answers jobs until no sender is left, a batch at a time.
-fn work(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) {
+fn run_worker(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) {
     loop {
         let mut batch = Vec::new();
         if waiting.lock().blocking_recv_many(&mut batch, most) == 0 {

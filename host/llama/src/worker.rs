@@ -39,7 +39,7 @@ pub fn run(
         options: &options,
         send,
     };
-    while worker.turn(messages).is_continue() {}
+    while worker.step(messages).is_continue() {}
 }
 
 fn refuse(error: &LoadError, mut send: impl FnMut(FromModel) -> ControlFlow<()>) {
@@ -61,16 +61,16 @@ struct Worker<'m, S> {
 
 impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
     /// Takes in all messages that have come, computes one call of the model and sends what came of it.
-    fn turn(&mut self, messages: &Receiver<ToModel>) -> ControlFlow<()> {
+    fn step(&mut self, messages: &Receiver<ToModel>) -> ControlFlow<()> {
         if self.scheduler.is_idle() {
             match messages.recv() {
-                Ok(message) => self.take(message)?,
+                Ok(message) => self.handle(message)?,
                 Err(_) => return ControlFlow::Break(()),
             }
         }
         loop {
             match messages.try_recv() {
-                Ok(message) => self.take(message)?,
+                Ok(message) => self.handle(message)?,
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return ControlFlow::Break(()),
             }
@@ -88,11 +88,11 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
         ControlFlow::Continue(())
     }
 
-    fn take(&mut self, message: ToModel) -> ControlFlow<()> {
+    fn handle(&mut self, message: ToModel) -> ControlFlow<()> {
         let (number, job) = match message {
             ToModel::Ask(number, job) => (number, *job),
             ToModel::Cancel(number) => {
-                self.scheduler.give_up(number);
+                self.scheduler.cancel(number);
                 return ControlFlow::Continue(());
             }
         };

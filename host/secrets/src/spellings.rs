@@ -10,7 +10,7 @@ pub(crate) struct SecretPattern {
     pub(crate) bytes: Vec<u8>,
     /// The first bytes of the value, where the pattern is its rest: an escape that begins before the value may take them, as
     /// `\r` does in `\rest-of-key`.
-    pub(crate) taken: Vec<u8>,
+    pub(crate) prefix: Vec<u8>,
     /// Whether it is made of digits alone, and may be a number in JSON.
     pub(crate) is_number: bool,
 }
@@ -21,10 +21,10 @@ const MIN_PATTERN_BYTES: usize = 6;
 /// The patterns of a value, the plain value first.
 pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    let mut patterns = vec![SecretPattern { bytes: value.into(), taken: Vec::new(), is_number }];
-    let mut add = |bytes: Vec<u8>, taken: &str| {
-        let pattern = SecretPattern { bytes, taken: taken.into(), is_number: false };
-        let is_known = |known: &SecretPattern| known.bytes == pattern.bytes && known.taken == pattern.taken;
+    let mut patterns = vec![SecretPattern { bytes: value.into(), prefix: Vec::new(), is_number }];
+    let mut add = |bytes: Vec<u8>, prefix: &str| {
+        let pattern = SecretPattern { bytes, prefix: prefix.into(), is_number: false };
+        let is_known = |known: &SecretPattern| known.bytes == pattern.bytes && known.prefix == pattern.prefix;
         if pattern.bytes.len() >= MIN_PATTERN_BYTES && !patterns.iter().any(is_known) {
             patterns.push(pattern);
         }
@@ -35,9 +35,10 @@ pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
         add(without_open_escape(decoded(spelling.as_bytes())), "");
     }
     for count in [1, 2, 3, 5, 9] {
-        if let Some((taken, rest)) = value.split_at_checked(count).filter(|(taken, _)| may_end_escape(taken))
+        if let Some((prefix, rest)) =
+            value.split_at_checked(count).filter(|(prefix, _)| may_end_escape(prefix))
         {
-            add(without_open_escape(decoded(rest.as_bytes())), taken);
+            add(without_open_escape(decoded(rest.as_bytes())), prefix);
         }
     }
     for spelling in [value.to_lowercase(), value.to_uppercase(), value.chars().rev().collect()] {
@@ -64,14 +65,14 @@ fn without_open_escape(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Whether the first bytes of a value can be the last ones of an escape.
-fn may_end_escape(taken: &str) -> bool {
+fn may_end_escape(prefix: &str) -> bool {
     let are_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match taken.split_at_checked(1) {
+    match prefix.split_at_checked(1) {
         Some((first, "")) => "nrtbf".contains(first) || are_hexadecimal(first),
         Some(("x", rest)) if rest.len() == 2 => are_hexadecimal(rest),
         Some(("u", rest)) if rest.len() == 4 => are_hexadecimal(rest),
         Some(("U", rest)) if rest.len() == 8 => are_hexadecimal(rest),
-        _ => taken.len() == 2 && are_hexadecimal(taken),
+        _ => prefix.len() == 2 && are_hexadecimal(prefix),
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct ContentReader {
 
 impl ContentReader {
     /// Takes a whole answer or a piece of one; says whether there was some of the text in it.
-    fn take(&mut self, reply: &Value) -> Result<bool, HttpFailure> {
+    fn add(&mut self, reply: &Value) -> Result<bool, HttpFailure> {
         HttpFailure::check("the answer is an error", reply)?;
         let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(count_of);
         if let Some(prompt_tokens) = count("promptTokenCount") {
@@ -87,12 +87,12 @@ impl ReplyReader for ContentReader {
     type Output = ModelOutput;
 
     fn whole(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
-        self.take(&json_of(body)?)?;
+        self.add(&json_of(body)?)?;
         self.output()
     }
 
     fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
-        self.take(&json_of(data.as_bytes())?)
+        self.add(&json_of(data.as_bytes())?)
     }
 
     fn end(self) -> Result<ModelOutput, HttpFailure> {

@@ -166,7 +166,7 @@ impl AdaptiveConcurrency {
 
     /// Doubles the limit before the answers are there, where nothing speaks against it: refusals come at once, and
     /// answers may take minutes.
-    pub(super) fn hurry(&mut self) {
+    pub(super) fn slow_start_tick(&mut self) {
         let thresholds = self.threshold();
         if self.is_slow_start() && !self.rounds.iter().any(|round| round.exceeds(thresholds)) {
             self.limit = (self.limit * 2.0).min(self.most);

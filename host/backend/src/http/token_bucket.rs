@@ -33,7 +33,7 @@ impl TokenBucket {
     }
 
     /// Spends an amount.
-    pub(super) fn take(&mut self, amount: u64, now: Instant) {
+    pub(super) fn spend(&mut self, amount: u64, now: Instant) {
         let from = self.earned_at.map_or(now, |earned| earned.max(now));
         self.earned_at = from.checked_add(self.time_for(amount)).or(Some(from));
     }
@@ -63,7 +63,7 @@ mod tests {
         let now = Instant::now();
         let mut budget = TokenBucket::new(600);
         assert_eq!(budget.ready(now), now);
-        (0..660).for_each(|_| budget.take(1, now));
+        (0..660).for_each(|_| budget.spend(1, now));
         assert_eq!(budget.ready(now) - now, Duration::from_secs(60));
     }
 
@@ -71,7 +71,7 @@ mod tests {
     fn what_was_not_used_is_given_back() {
         let now = Instant::now();
         let mut budget = TokenBucket::new(6_000);
-        budget.take(6_000, now);
+        budget.spend(6_000, now);
         assert_eq!(budget.ready(now) - now, Duration::from_secs(54));
         budget.settle(6_000, 1_000);
         assert_eq!(budget.ready(now) - now, Duration::from_secs(4));
@@ -79,9 +79,9 @@ mod tests {
         assert_eq!(budget.ready(now) - now, Duration::from_secs(14));
         // An idle minute is not saved up.
         let later = now + Duration::from_secs(600);
-        budget.take(600, later);
+        budget.spend(600, later);
         assert_eq!(budget.ready(later), later);
-        budget.take(600, later);
+        budget.spend(600, later);
         assert_eq!(budget.ready(later) - later, Duration::from_secs(6));
     }
 }

@@ -76,7 +76,7 @@ impl Request {
     }
 
     /// Starts work on it, with `computed` tokens of its prompt in memory.
-    pub fn begin(&mut self, sequences: Vec<i32>, computed: usize) {
+    pub fn start(&mut self, sequences: Vec<i32>, computed: usize) {
         self.sequences = sequences;
         self.computed = computed;
         self.started = Instant::now();
@@ -201,7 +201,7 @@ impl Rolling {
 
     /// Takes a window in; the whole, or what went wrong, and how long it took, when there is nothing to wait
     /// for any more. Windows are summed in the order of the text.
-    pub fn take(
+    pub fn add_window(
         &mut self,
         window: usize,
         logprob: Result<f64, JobError>,

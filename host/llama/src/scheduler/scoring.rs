@@ -104,7 +104,7 @@ impl Scoring {
     ///
     /// # Errors
     /// When they are not numbers.
-    pub fn take(
+    pub fn add_logits(
         &mut self,
         logits: &[f32],
         branch: Option<usize>,
