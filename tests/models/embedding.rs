@@ -8,7 +8,7 @@ fn near(found: &Value, expected: f64) -> bool {
 }
 
 #[test]
-fn the_tiny_model_makes_vectors_and_a_text_that_is_too_long_is_told() {
+fn tiny_model_embeds_and_refuses_long_texts() {
     let workspace = Workspace::new();
     let long = "What is the capital of France? ".repeat(60);
     let row = |id: &str, reference: &str| {

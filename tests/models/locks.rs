@@ -15,7 +15,7 @@ enum Instead {
 }
 
 #[test]
-fn a_pinned_file_that_is_gone_or_cannot_be_read_is_named_beside_what_was_locked() {
+fn missing_pinned_file_is_named_with_its_lock() {
     let workspace = Workspace::new();
     fs::create_dir_all(workspace.path("config")).expect("a folder");
     let model = repository().join("config/models/gage-tiny.gguf");

@@ -134,7 +134,7 @@ fn a_text_that_is_longer_than_the_context_is_scored_in_windows() {
 }
 
 #[test]
-fn texts_are_kept_repeated_scored_again_resumed_and_planned_like_other_answers() {
+fn whole_texts_are_cached_rescored_and_resumed() {
     let workspace = Workspace::new();
     let run = |run_id: &str, further: &[&str]| {
         let suite = suite();

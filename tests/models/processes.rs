@@ -2,7 +2,7 @@
 
 use crate::hub_server::HubServer;
 use crate::support::{CommandOutput, Workspace, program_file, repository};
-use gage_model_protocol::{BuildInfo, KernelVariant, PROTOCOL_VERSION, write_frame};
+use gage_model_protocol::{BuildInfo, KernelBuild, PROTOCOL_VERSION, write_frame};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ fn a_model_that_is_killed_costs_a_run_nothing() {
 /// A model that crashes whenever it is started is given up, and nothing that was answered is lost.
 #[cfg(unix)]
 #[test]
-fn a_model_that_crashes_again_and_again_ends_the_run_as_incomplete() {
+fn model_that_keeps_crashing_ends_the_run_incomplete() {
     let workspace = Workspace::new();
     let (child, model, mut log) = under_way(&workspace, "given-up");
     kill(model);
@@ -380,8 +380,7 @@ fn locked_run_uses_the_kernels_of_its_lock() {
     let build = BuildInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL_VERSION,
-        variant: KernelVariant::Cuda,
-        gpu_features: vec!["cuda".to_owned()],
+        variant: KernelBuild::Cuda.into(),
         llama_cpp_2: String::new(),
         llama_cpp_sys_2: String::new(),
     };

@@ -23,7 +23,7 @@ fn run(workspace: &Workspace, run_id: &str, further: &[&str]) -> Value {
 }
 
 #[test]
-fn every_sample_is_scored_and_the_weaker_model_is_seen_to_be_weaker() {
+fn every_sample_is_scored_and_models_differ() {
     let workspace = Workspace::new();
     let report = run(&workspace, "full", &[]);
     let suite = repository().join("config/custom/tiny.yaml");

@@ -4,7 +4,7 @@ mod reply;
 mod request;
 
 use crate::api::{Backend, BackendError, BackendInfo, Capabilities, GenerateRequest, MediaSupport, Reply};
-use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
+use crate::conversation::info_of;
 use crate::http::{Header, HttpCall, HttpClient, ResponseParser};
 use crate::open_error::OpenError;
 use crate::open_options::OpenOptions;
@@ -56,12 +56,7 @@ impl Backend for AnthropicHttp {
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let id = request.id.clone();
         let (body, longest) = request::body_of(*request, self.http.config(), self.stream)?;
-        let body = bytes_of(&body)?;
-        let tokens = estimate(&body, Some(longest));
-        let call = HttpCall { id: &id, url: &self.messages, body, tokens };
-        let reading = ResponseParser { tokens: tokens_of, ..ResponseParser::plain() };
-        let mut reply = self.http.call(&call, MessageReader::default, reading).await?;
-        HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
-        Ok(reply)
+        let call = HttpCall::new(&id, &self.messages, &body, Some(longest))?;
+        self.http.generate(call, MessageReader::default, ResponseParser::plain()).await
     }
 }

@@ -5,6 +5,7 @@ use gage_core::{
     ContentPart, ContinuationScore, MediaKind, Message, Messages, ModelOutput, Object, SamplingParams, Usage,
 };
 use gage_plugin::Models;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ pub struct GenerateRequest {
     pub tools: Vec<serde_json::Value>,
     /// Which tool to use.
     pub tool_choice: Option<serde_json::Value>,
-    /// Which answer is wanted; where nobody says it, none that is kept is used.
+    /// Which answer is wanted; without it the cache is not used.
     pub draw: Option<DrawIndex>,
 }
 
@@ -63,7 +64,8 @@ pub struct LoglikelihoodRequest {
 }
 
 /// How likely each continuation is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LoglikelihoodOutput {
     /// One score for each continuation, in order.
     pub scores: Vec<ContinuationScore>,
@@ -81,7 +83,8 @@ pub struct EmbedRequest {
 }
 
 /// The meaning of texts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EmbedOutput {
     /// One vector for each text, in order, all of one length; as the model gives them, of whatever norm.
     pub vectors: Vec<Vec<f32>>,
@@ -101,7 +104,8 @@ pub struct RollingRequest {
 }
 
 /// How likely a whole text is, each token given what stands before it, as far back as the context reaches.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RollingOutput {
     /// The natural logarithm of its probability. Its perplexity per token is `exp(-logprob / token_count)`.
     pub logprob: f64,
@@ -209,8 +213,8 @@ pub struct BackendInfo {
 }
 
 /// Why a request failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum BackendErrorKind {
     /// No connection, or it broke.
     Connection,
@@ -247,23 +251,7 @@ pub enum BackendErrorKind {
 impl BackendErrorKind {
     /// The name in records.
     pub fn name(self) -> &'static str {
-        match self {
-            BackendErrorKind::Connection => "connection",
-            BackendErrorKind::Timeout => "timeout",
-            BackendErrorKind::RateLimited => "rate_limited",
-            BackendErrorKind::Server => "server",
-            BackendErrorKind::Rejected => "rejected",
-            BackendErrorKind::Unauthorized => "unauthorized",
-            BackendErrorKind::QuotaExhausted => "quota_exhausted",
-            BackendErrorKind::Protocol => "protocol",
-            BackendErrorKind::ContextLength => "context_length",
-            BackendErrorKind::Unsupported => "unsupported",
-            BackendErrorKind::NotRecorded => "not_recorded",
-            BackendErrorKind::ModelCrashed => "model_crashed",
-            BackendErrorKind::ModelLost => "model_lost",
-            BackendErrorKind::Plugin => "plugin",
-            BackendErrorKind::Internal => "internal",
-        }
+        self.into()
     }
 
     /// Whether every further request would fail in the same way, so that the run has to end.
@@ -292,6 +280,11 @@ impl BackendError {
     pub fn new(kind: BackendErrorKind, message: impl Into<String>) -> BackendError {
         BackendError { kind, message: message.into(), attempts: 1 }
     }
+
+    /// The error of a request for what a kind of backend does not have.
+    fn lacking(id: &str, kind: &str, what: &str) -> BackendError {
+        BackendError::new(BackendErrorKind::Unsupported, format!("request '{id}': {kind} has no {what}"))
+    }
 }
 
 /// Something that answers requests.
@@ -300,7 +293,7 @@ pub trait Backend: Send + Sync {
     /// What it is and what it can do.
     fn info(&self) -> &BackendInfo;
 
-    /// Continues a conversation, which comes in a box, for it goes through many hands.
+    /// Continues a conversation. The request is boxed because it passes through many futures.
     ///
     /// # Errors
     /// When no answer could be had, after all retries.
@@ -314,10 +307,7 @@ pub trait Backend: Send + Sync {
         &self,
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
-        Err(BackendError::new(
-            BackendErrorKind::Unsupported,
-            format!("request '{}': {} has no log-likelihood", request.id, self.info().kind),
-        ))
+        Err(BackendError::lacking(&request.id, self.info().kind, "log-likelihood"))
     }
 
     /// Scores a whole text.
@@ -328,10 +318,7 @@ pub trait Backend: Send + Sync {
         &self,
         request: RollingRequest,
     ) -> Result<Reply<RollingOutput>, BackendError> {
-        Err(BackendError::new(
-            BackendErrorKind::Unsupported,
-            format!("request '{}': {} has no log-likelihood of whole texts", request.id, self.info().kind),
-        ))
+        Err(BackendError::lacking(&request.id, self.info().kind, "log-likelihood of whole texts"))
     }
 
     /// Checks that the files that the model was loaded from have not changed. May read them whole.
@@ -352,10 +339,7 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// As for [`Backend::generate`]; always for a backend without this capability.
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
-        Err(BackendError::new(
-            BackendErrorKind::Unsupported,
-            format!("request '{}': {} has no embeddings", request.id, self.info().kind),
-        ))
+        Err(BackendError::lacking(&request.id, self.info().kind, "embeddings"))
     }
 
     /// What it counted and learned so far: requests, attempts, retries by cause, the limit of requests in

@@ -23,7 +23,7 @@ use std::time::Instant;
 use store::Lookup;
 pub use store::{AnswerCache, AnswerCacheError, AnswerReading};
 
-/// A backend before which a cache stands.
+/// A backend behind a cache.
 pub(crate) struct CachingBackend {
     inner: Arc<dyn Backend>,
     keys: CacheKeys,
@@ -31,7 +31,7 @@ pub(crate) struct CachingBackend {
     counts: CacheCounters,
 }
 
-/// What became of the requests of a backend.
+/// Counts of the requests of a backend by result.
 #[derive(Default)]
 struct CacheCounters {
     hits: AtomicU64,
@@ -76,6 +76,21 @@ impl CachingBackend {
         None
     }
 
+    /// The answer that is kept under a key, or else that of the backend, which is kept then. Without a key the backend is asked.
+    async fn answer<T: CacheEntry>(
+        &self,
+        key: Option<Digest>,
+        asked: impl Future<Output = Result<Reply<T>, BackendError>>,
+    ) -> Result<Reply<T>, BackendError> {
+        let Some(key) = key else { return asked.await };
+        if let Some(reply) = self.find(key).await {
+            return Ok(reply);
+        }
+        let reply = asked.await?;
+        self.keep(key, &reply.output).await;
+        Ok(reply)
+    }
+
     /// Keeps an answer. That it cannot be written costs the next run time, and nothing else.
     async fn keep<T: CacheEntry>(&self, key: Digest, output: &T) {
         let Some(text) = output.is_whole().then(|| output.write()) else { return };
@@ -104,48 +119,26 @@ impl Backend for CachingBackend {
 
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let key = self.keys.of_generate(&request).filter(|_| self.info().capabilities.generate);
-        let Some(key) = key else {
+        if key.is_none() {
             count(&self.counts.passed);
-            return self.inner.generate(request).await;
-        };
-        if let Some(reply) = self.find(key).await {
-            return Ok(reply);
         }
-        let reply = self.inner.generate(request).await?;
-        self.keep(key, &reply.output).await;
-        Ok(reply)
+        self.answer(key, self.inner.generate(request)).await
     }
 
     async fn loglikelihood(
         &self,
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
-        if !self.info().capabilities.loglikelihood {
-            return self.inner.loglikelihood(request).await;
-        }
-        let key = self.keys.of_loglikelihood(&request);
-        if let Some(reply) = self.find(key).await {
-            return Ok(reply);
-        }
-        let reply = self.inner.loglikelihood(request).await?;
-        self.keep(key, &reply.output).await;
-        Ok(reply)
+        let key = self.info().capabilities.loglikelihood.then(|| self.keys.of_loglikelihood(&request));
+        self.answer(key, self.inner.loglikelihood(request)).await
     }
 
     async fn rolling_loglikelihood(
         &self,
         request: RollingRequest,
     ) -> Result<Reply<RollingOutput>, BackendError> {
-        if !self.info().capabilities.rolling_loglikelihood {
-            return self.inner.rolling_loglikelihood(request).await;
-        }
-        let key = self.keys.of_rolling(&request);
-        if let Some(reply) = self.find(key).await {
-            return Ok(reply);
-        }
-        let reply = self.inner.rolling_loglikelihood(request).await?;
-        self.keep(key, &reply.output).await;
-        Ok(reply)
+        let key = self.info().capabilities.rolling_loglikelihood.then(|| self.keys.of_rolling(&request));
+        self.answer(key, self.inner.rolling_loglikelihood(request)).await
     }
 
     fn embedding_model(&self) -> &str {
@@ -153,16 +146,8 @@ impl Backend for CachingBackend {
     }
 
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
-        if !self.info().capabilities.embeddings {
-            return self.inner.embed(request).await;
-        }
-        let key = self.keys.of_embed(&request);
-        if let Some(reply) = self.find(key).await {
-            return Ok(reply);
-        }
-        let reply = self.inner.embed(request).await?;
-        self.keep(key, &reply.output).await;
-        Ok(reply)
+        let key = self.info().capabilities.embeddings.then(|| self.keys.of_embed(&request));
+        self.answer(key, self.inner.embed(request)).await
     }
 
     fn statistics(&self) -> Object {

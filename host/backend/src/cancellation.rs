@@ -2,10 +2,10 @@
 //!
 //! A backend marks the time in which a request is not in flight: a pause before it is sent again, a
 //! place in a queue. Who drives the request can then give it up there, and nothing is lost. During a pause
-//! others can have its place.
+//! others can have its slot.
 //!
 //! `tokio-util`'s `CancellationToken` gives a request up at whatever it awaits; what is needed here is to give it up only while
-//! it waits, and to lend its place meanwhile.
+//! it waits, and to lend its slot meanwhile.
 
 use async_trait::async_trait;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ tokio::task_local! {
     /// How many waits the request is in.
     static WAITS: Cell<u32>;
     /// What it takes up while it is in flight.
-    static PLACE: Arc<dyn RequestSlot>;
+    static SLOT: Arc<dyn RequestSlot>;
 }
 
 /// What a request takes up among those in flight.
@@ -32,50 +32,50 @@ pub trait RequestSlot: Send + Sync {
     async fn reacquire(&self);
 }
 
-/// Drives a request that has a place.
-pub fn with_slot<F: Future>(place: Arc<dyn RequestSlot>, request: F) -> impl Future<Output = F::Output> {
-    PLACE.scope(place, request)
+/// Drives a request that has a slot.
+pub fn with_slot<F: Future>(slot: Arc<dyn RequestSlot>, request: F) -> impl Future<Output = F::Output> {
+    SLOT.scope(slot, request)
 }
 
-/// Waits before a request is sent again. Its place is free meanwhile, and is taken again afterwards. `invites` says whether
+/// Waits before a request is sent again. Its slot is free meanwhile, and is taken again afterwards. `invites` says whether
 /// something new may begin in it: not where that would be refused as well.
 pub async fn retry_sleep(time: Duration, invites: bool) {
-    let _mark = CancelledFlag::set();
-    // Outside of a run nobody else wants it.
-    let place = PLACE.try_with(Arc::clone).ok();
-    if let Some(place) = &place {
-        place.release(invites);
+    let _mark = WaitGuard::set();
+    // Outside of a run a request has no slot.
+    let slot = SLOT.try_with(Arc::clone).ok();
+    if let Some(slot) = &slot {
+        slot.release(invites);
     }
     tokio::time::sleep(time).await;
-    if let Some(place) = place {
-        place.reacquire().await;
+    if let Some(slot) = slot {
+        slot.reacquire().await;
     }
 }
 
 /// A wait of the request of this task, for as long as it lives.
-struct CancelledFlag;
+struct WaitGuard;
 
-impl CancelledFlag {
-    fn set() -> CancelledFlag {
-        add(1);
-        CancelledFlag
+impl WaitGuard {
+    fn set() -> WaitGuard {
+        change_waits(1);
+        WaitGuard
     }
 }
 
-impl Drop for CancelledFlag {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
-        add(-1);
+        change_waits(-1);
     }
 }
 
-/// Outside of a request nobody asks.
-fn add(change: i32) {
+/// Does nothing outside of a request.
+fn change_waits(change: i32) {
     let _ = WAITS.try_with(|waits| waits.set(waits.get().saturating_add_signed(change)));
 }
 
 /// Awaits something during which the request is not in flight.
 pub async fn waiting<F: Future>(future: F) -> F::Output {
-    let _mark = CancelledFlag::set();
+    let _mark = WaitGuard::set();
     future.await
 }
 
@@ -132,10 +132,10 @@ mod tests {
 
     /// Says how often it was left and taken.
     #[derive(Default)]
-    struct RetryingGuard(Mutex<Vec<&'static str>>);
+    struct CountedSlot(Mutex<Vec<&'static str>>);
 
     #[async_trait]
-    impl RequestSlot for RetryingGuard {
+    impl RequestSlot for CountedSlot {
         fn release(&self, invites: bool) {
             self.0.lock().expect("no panic").push(if invites { "left" } else { "lent" });
         }
@@ -147,18 +147,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn others_have_the_place_of_a_request_that_pauses() {
-        let place = Arc::new(RetryingGuard::default());
-        let request = with_slot(Arc::clone(&place) as Arc<dyn RequestSlot>, async {
+        let slot = Arc::new(CountedSlot::default());
+        let request = with_slot(Arc::clone(&slot) as Arc<dyn RequestSlot>, async {
             waiting(ready(())).await;
             retry_sleep(Duration::from_secs(1), true).await;
             7
         });
         assert_eq!(cancellable(request, pending(), pending()).await, Some(7));
-        assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken"]);
+        assert_eq!(*slot.0.lock().expect("no panic"), ["left", "taken"]);
         let given_up =
-            with_slot(Arc::clone(&place) as Arc<dyn RequestSlot>, retry_sleep(Duration::from_secs(1), false));
+            with_slot(Arc::clone(&slot) as Arc<dyn RequestSlot>, retry_sleep(Duration::from_secs(1), false));
         assert_eq!(cancellable(given_up, ready(()), pending()).await, None);
-        assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken", "lent"]);
+        assert_eq!(*slot.0.lock().expect("no panic"), ["left", "taken", "lent"]);
         retry_sleep(Duration::from_secs(1), true).await;
     }
 

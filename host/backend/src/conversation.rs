@@ -6,7 +6,8 @@ use gage_core::{ContentPart, Digest, Message, ModelOutput, Object, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// A `data:` URL in base64: its media type and its data.
+/// A `data:` URL in base64: its media type and its data. The crate `data-url` gives only the decoded bytes; servers take the
+/// Base64 text as it is.
 pub(crate) fn inline_media(url: &str) -> Option<(&str, &str)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let media_type = head.strip_suffix(";base64")?;
@@ -81,6 +82,11 @@ pub(crate) fn merge(into: &mut Object, further: &Object) {
     }
 }
 
+/// Puts those entries into an object that have a value.
+pub(crate) fn put_known<'k>(into: &mut Object, entries: impl IntoIterator<Item = (&'k str, Option<Value>)>) {
+    into.extend(entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+}
+
 /// About how many tokens a request takes: a quarter of its bytes, and all that it may generate.
 pub(crate) fn estimate(body: &[u8], longest: Option<u32>) -> u64 {
     (body.len() / 4) as u64 + u64::from(longest.unwrap_or(256))
@@ -121,7 +127,7 @@ pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) ->
         ("base_url".to_owned(), config.public_base_url.as_str().into()),
         ("model".to_owned(), config.model.as_str().into()),
     ]);
-    // Headers can choose what answers, and are written nowhere; those that are no secret are told apart by this.
+    // Headers can choose the model that answers and are not recorded; this digest distinguishes those that are not secret.
     let headers = public_headers(config);
     if !headers.is_empty() {
         details.insert("headers_digest".to_owned(), Digest::of_json(&headers.into()).to_string().into());

@@ -4,7 +4,7 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, LoglikelihoodOutput,
     LoglikelihoodRequest, MediaSupport, Reply, RequestTiming,
 };
-use crate::guest::{message_to_guest, output_of};
+use crate::guest::{clean, message_to_guest, output_of};
 use async_trait::async_trait;
 use gage_core::{ContinuationScore, Message, ModelOutput, Object, Role, SamplingParams};
 use gage_plugin::{BackendComponent, ItemError, MediaSet, Models};
@@ -79,7 +79,7 @@ impl CustomScript {
             let (component, waiting) = (Arc::clone(&component), Arc::clone(&waiting));
             std::thread::Builder::new()
                 .name("custom-script".to_owned())
-                .spawn(move || work(&component, &waiting, offer.max_batch))
+                .spawn(move || run_worker(&component, &waiting, offer.max_batch))
                 .map_err(|error| format!("cannot start a thread: {error}"))?;
         }
         Ok(CustomScript { component, jobs, defaults, info })
@@ -100,6 +100,7 @@ impl Backend for CustomScript {
 
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let params = serde_json::to_string(&request.params.over(&self.defaults))
+            .map(clean)
             .map_err(|error| BackendError::new(BackendErrorKind::Internal, error.to_string()))?;
         let (sender, receiver) = oneshot::channel();
         let messages = as_messages(request.messages.into_vec(), request.prompt);
@@ -131,10 +132,10 @@ fn as_messages(messages: Vec<Message>, prompt: Option<String>) -> Vec<Message> {
 }
 
 /// Answers jobs until no sender is left, a batch at a time.
-fn work(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) {
+fn run_worker(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) {
     loop {
-        let batch = take_batch(waiting, most);
-        if batch.is_empty() {
+        let mut batch = Vec::new();
+        if waiting.lock().blocking_recv_many(&mut batch, most) == 0 {
             return;
         }
         let (mut generate, mut loglikelihood) = (Vec::new(), Vec::new());
@@ -151,19 +152,6 @@ fn work(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most
             answer_loglikelihood(component, loglikelihood);
         }
     }
-}
-
-/// Waits for a job, and takes what else there is, up to a batch.
-fn take_batch(waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) -> Vec<Job> {
-    let mut waiting = waiting.lock();
-    let mut batch: Vec<Job> = waiting.blocking_recv().into_iter().collect();
-    while !batch.is_empty() && batch.len() < most {
-        match waiting.try_recv() {
-            Ok(job) => batch.push(job),
-            Err(_) => break,
-        }
-    }
-    batch
 }
 
 fn answer_generate(
@@ -210,7 +198,7 @@ fn answer_loglikelihood(
                 .cloned()
                 .map(|message| message_to_guest(message, None))
                 .collect(),
-            continuations: request.continuations.iter().map(|one| one.text.clone()).collect(),
+            continuations: request.continuations.iter().map(|one| clean(one.text.clone())).collect(),
         })
         .collect();
     let began = Instant::now();

@@ -6,7 +6,7 @@ mod request;
 use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, MediaSupport, Reply,
 };
-use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
+use crate::conversation::info_of;
 use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
 use crate::open_error::OpenError;
 use crate::open_options::OpenOptions;
@@ -70,12 +70,8 @@ impl Backend for GeminiHttp {
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let id = request.id.clone();
         let (body, longest) = request::body_of(*request, self.http.config());
-        let body = bytes_of(&body)?;
-        let tokens = estimate(&body, longest);
-        let call = HttpCall { id: &id, url: &self.url, body, tokens };
-        let reading = ResponseParser { refusal: meaning, tokens: tokens_of, ..ResponseParser::plain() };
-        let mut reply = self.http.call(&call, ContentReader::default, reading).await?;
-        HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
-        Ok(reply)
+        let call = HttpCall::new(&id, &self.url, &body, longest)?;
+        let parser = ResponseParser { refusal: meaning, ..ResponseParser::plain() };
+        self.http.generate(call, ContentReader::default, parser).await
     }
 }

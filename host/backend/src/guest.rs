@@ -1,6 +1,6 @@
 //! Between the messages and answers of this program and those of components.
 
-use crate::conversation::plausible;
+use crate::conversation::{inline_media, plausible};
 use base64::Engine as _;
 use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Role, TIMING_KEYS, Usage};
 use gage_plugin::MediaSet;
@@ -37,14 +37,13 @@ pub(crate) fn message_to_guest(message: Message, media: Option<&mut MediaSet>) -
         }
         extra.insert("parts".to_owned(), parts);
     }
-    gage_plugin::Message { role, content, extra: Value::Object(extra).to_string() }
+    gage_plugin::Message { role, content: clean(content), extra: clean(Value::Object(extra).to_string()) }
 }
 
 /// What stands for media that lie in the message itself, as a `data:` URL.
 fn reference_of(part: &ContentPart, media: &mut MediaSet) -> Option<Value> {
     let ContentPart::Media { kind, url, .. } = part else { return None };
-    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
-    let media_type = head.strip_suffix(";base64")?;
+    let (media_type, data) = inline_media(url)?;
     let bytes = base64::engine::general_purpose::STANDARD.decode(data).ok()?;
     let guest_kind = match kind {
         gage_core::MediaKind::Image => gage_plugin::MediaKind::Image,
@@ -81,11 +80,17 @@ pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
         TIMING_KEYS.into_iter().for_each(|name| drop(output.extra.shift_remove(name)));
     }
     // A component knows what its settings hold.
-    if let Cow::Owned(clean) = gage_secrets::redact(&output.answer) {
-        output.answer = clean;
-    }
+    output.answer = clean(output.answer);
     gage_secrets::redact_value_and_numbers(&mut output.extra);
     output
+}
+
+/// A text without secrets: none may enter a component.
+pub(crate) fn clean(text: String) -> String {
+    match gage_secrets::redact(&text) {
+        Cow::Owned(clean) => clean,
+        Cow::Borrowed(_) => text,
+    }
 }
 
 /// An answer of a model, for a component that is to read it.
@@ -102,9 +107,55 @@ pub fn output_to_guest(output: ModelOutput) -> gage_plugin::Generation {
         completion_tokens: usage.completion_tokens,
     });
     gage_plugin::Generation {
-        answer: output.answer,
+        answer: clean(output.answer),
         finish,
         usage,
-        extra: Value::Object(output.extra).to_string(),
+        extra: clean(Value::Object(output.extra).to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "sk-guest/1<2>3";
+
+    /// Every text of a request and of an answer that a component receives, with the secret as it is and in JSON.
+    #[test]
+    fn no_secret_enters_a_component() {
+        gage_secrets::register_secret(SECRET);
+        let in_json = json!({"key": SECRET}).to_string();
+        for message in [
+            json!({"role": "user", "content": SECRET}),
+            json!({"role": "user", "content": in_json}),
+            json!({"role": "system", "content": [{"type": "text", "text": SECRET, "note": SECRET}]}),
+            json!({"role": "user", "content": [
+                {"type": "image_url", "image_url": {"url": format!("https://x.test/{SECRET}.png")}},
+            ]}),
+            json!({"role": "user", "content": [
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "detail": SECRET}},
+            ]}),
+            json!({"role": "user", "name": SECRET, "content": "x"}),
+            json!({"role": "tool", "tool_call_id": SECRET, "content": SECRET}),
+            json!({"role": "assistant", "content": "", "tool_calls": [
+                {"id": SECRET, "type": "function", "function": {"name": "f", "arguments": in_json}},
+            ]}),
+            json!({"role": "user", "content": "x", "further": {"deep": [SECRET]}}),
+        ] {
+            for with_media in [false, true] {
+                let mut media = MediaSet::default();
+                let own = Message::from_value(message.clone()).expect("a message");
+                let guest = message_to_guest(own, with_media.then_some(&mut media));
+                let all = format!("{} {}", guest.content, guest.extra);
+                // A reference to media takes the place of all that a part says.
+                assert!(with_media || all.contains("(secret)"), "{message}: {all}");
+                assert!(!all.contains("sk-guest"), "{message}: {all}");
+            }
+        }
+        let mut output = ModelOutput::generated(format!("is {SECRET}"), FinishReason::Stop, None);
+        output.extra.insert("reasoning".to_owned(), in_json.into());
+        let guest = output_to_guest(output);
+        assert_eq!(guest.answer, "is (secret)");
+        assert!(guest.extra.contains("(secret)") && !guest.extra.contains("sk-guest"), "{}", guest.extra);
     }
 }

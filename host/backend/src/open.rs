@@ -80,10 +80,10 @@ async fn open_kind(
         BackendKind::LlamaCpp(config) => {
             let model = llama_options(config, &options.model_files);
             let backend = {
-                let pinned = options.kernel_variants.get(&spec.backend_id).copied();
+                let pinned = options.kernel_variants.get(&spec.backend_id);
                 llama_cpp::open(model, &options.model_program, config.kernels, pinned).await
             };
-            Ok((backend.map_err(|error| fail(config.model_path_span, error.to_string()))?, None))
+            Ok((backend.map_err(|error| fail(config.model_path_span, error))?, None))
         }
         BackendKind::CustomScript(config) => {
             let (family, _) = registry.find::<BackendPlugins>(&config.component).map_err(|error| {

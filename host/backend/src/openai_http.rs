@@ -11,7 +11,7 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, EmbedOutput, EmbedRequest,
     GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply, RequestTiming,
 };
-use crate::conversation::{bytes_of, estimate, info_of, plain_prompt, tokens_of};
+use crate::conversation::{info_of, plain_prompt};
 use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
 use crate::open_error::OpenError;
 use crate::open_options::OpenOptions;
@@ -84,23 +84,14 @@ impl Backend for OpenAiHttp {
 
     async fn generate(&self, mut request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
-        let body = request::Body::new(&request, self.http.config(), &self.options);
-        let longest = body.longest();
-        let body = bytes_of(&body)?;
-        let tokens = estimate(&body, longest);
-        let reading = ResponseParser {
-            refusal: |refusal| refusal.kind(),
-            refused_answer: OpenAiHttp::refused_answer,
-            tokens: tokens_of,
-        };
-        let think_tags = self.options.think_tags;
-        // What it was made of is let go of before the answer comes.
         let id = std::mem::take(&mut request.id);
+        let body = request::Body::new(&request, self.http.config(), &self.options);
+        let call = HttpCall::new(&id, url, &body, body.longest())?;
+        // The request itself is not kept until the answer comes.
         drop(request);
-        let call = HttpCall { id: &id, url, body, tokens };
-        let mut reply = self.http.call(&call, || ChatReader::new(think_tags), reading).await?;
-        HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
-        Ok(reply)
+        let think_tags = self.options.think_tags;
+        let parser = ResponseParser { refused_answer: OpenAiHttp::refused_answer, ..ResponseParser::plain() };
+        self.http.generate(call, || ChatReader::new(think_tags), parser).await
     }
 
     async fn loglikelihood(
@@ -120,15 +111,14 @@ impl Backend for OpenAiHttp {
             let (prompt, id) = (&prompt, &request.id);
             async move {
                 let text = format!("{prompt}{}", continuation.text);
-                let body = bytes_of(&likelihood::body_of(&text, source, self.http.config()))?;
-                let tokens = estimate(&body, Some(1));
+                let body = likelihood::body_of(&text, source, self.http.config());
                 let asked = likelihood::LikelihoodRequest {
                     source,
                     characters: text.chars().count(),
                     prompt_characters: prompt.chars().count(),
                     continuation: &continuation,
                 };
-                let call = HttpCall { id, url: &self.completions, body, tokens };
+                let call = HttpCall::new(id, &self.completions, &body, Some(1))?;
                 self.http.call(&call, || likelihood::LikelihoodReader(&asked), ResponseParser::plain()).await
             }
         });
@@ -155,9 +145,8 @@ impl Backend for OpenAiHttp {
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
         let model = self.embedding_model();
         let count = request.texts.len();
-        let body = bytes_of(&embeddings::body_of(model, request.texts))?;
-        let tokens = estimate(&body, Some(0));
-        let call = HttpCall { id: &request.id, url: &self.embeddings, body, tokens };
+        let body = embeddings::body_of(model, request.texts);
+        let call = HttpCall::new(&request.id, &self.embeddings, &body, Some(0))?;
         self.http.call(&call, || embeddings::EmbeddingReader(count), ResponseParser::plain()).await
     }
 }

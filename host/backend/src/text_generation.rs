@@ -7,7 +7,7 @@ mod request;
 use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply,
 };
-use crate::conversation::{bytes_of, estimate, info_of, tokens_of, unsupported};
+use crate::conversation::{info_of, unsupported};
 use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
 use crate::open_error::OpenError;
 use crate::open_options::OpenOptions;
@@ -65,7 +65,7 @@ fn bearer(key: Option<&SecretString>) -> Vec<Header> {
     value.map(|value| Header { name: "authorization", value, is_secret: true }).into_iter().collect()
 }
 
-/// What a refusal means: a prompt that is too long is told in words.
+/// The meaning of a refusal: only its words say that a prompt is too long.
 fn meaning(refusal: &Refusal<'_>) -> (BackendErrorKind, bool) {
     let message = refusal.message();
     match refusal.status {
@@ -95,12 +95,8 @@ impl Backend for TextGeneration {
         }
         let id = request.id.clone();
         let (body, stop, longest) = request::body_of(*request, self.http.config(), self.dialect);
-        let body = bytes_of(&body)?;
-        let tokens = estimate(&body, longest);
-        let call = HttpCall { id: &id, url: &self.url, body, tokens };
-        let reading = ResponseParser { refusal: meaning, tokens: tokens_of, ..ResponseParser::plain() };
-        let mut reply = self.http.call(&call, || TextReader::new(&stop), reading).await?;
-        HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
-        Ok(reply)
+        let call = HttpCall::new(&id, &self.url, &body, longest)?;
+        let parser = ResponseParser { refusal: meaning, ..ResponseParser::plain() };
+        self.http.generate(call, || TextReader::new(&stop), parser).await
     }
 }

@@ -20,7 +20,7 @@ pub struct TokenBatch {
 }
 
 impl TokenBatch {
-    /// An empty batch for so many tokens, so many of them with logits, each of which may belong to so many
+    /// An empty batch for `most_tokens` tokens, `most_rows` of them with logits, each of which may belong to `most_sequences`
     /// sequences.
     pub fn new(most_tokens: usize, most_rows: usize, most_sequences: usize) -> TokenBatch {
         let sequences = i32::try_from(most_sequences).unwrap_or(i32::MAX);

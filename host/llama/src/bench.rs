@@ -12,7 +12,7 @@ use gage_core::SamplingParams;
 use gage_model_protocol::gguf::Gguf;
 use gage_model_protocol::{
     Answer, BenchFigure, BenchOptions, BenchReport, GenerateTask, Job, JobError, ModelOptions, Prompt,
-    ScoredText, Settings, Task, to_usize,
+    ScoredText, Task, to_usize,
 };
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::token::LlamaToken;
@@ -24,7 +24,7 @@ const AT_ONCE: [usize; 4] = [1, 4, 8, 16];
 /// Most answers that are generated together.
 const SLOTS: usize = 16;
 
-/// Questions with four options each, behind the same examples.
+/// Questions with four options each, after the same examples.
 const QUESTIONS: usize = 8;
 
 /// Measures a model.
@@ -45,10 +45,8 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
         ));
     }
     let mut model_options = ModelOptions {
-        threads: options.threads,
         slots: u32::try_from(SLOTS).unwrap_or(1),
         context_length: Some(4 * options.prompt_tokens + options.answer_tokens + 256),
-        deterministic: options.deterministic,
         ..ModelOptions::new(options.model_path.clone())
     };
     let mut opened = load_model(&mut model_options).map_err(|error| error.to_string())?;
@@ -57,10 +55,8 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
     let settings = loaded.settings;
     let shares = keeps_prefixes(model);
     let host = Scheduler::new(model, context, settings, &model_options, shares, vision);
-    // The bare loop works on several sequences in either mode.
-    let together = Settings { deterministic: false, ..settings };
     let parameters =
-        context_parameters(&together, &model_options, sequence_count(&together, shares).max(SLOTS));
+        context_parameters(&settings, &model_options, sequence_count(&settings, shares).max(SLOTS));
     let bare = Bare {
         context: new_context(model, parameters).map_err(|error| error.message)?,
         tokenizer: Tokenizer::new(model),

@@ -1,6 +1,7 @@
 //! The build of this program: versions, features, and the processors that llama.cpp's kernels were compiled for.
 
-use gage_model_protocol::{BuildInfo, KernelVariant, PROTOCOL_VERSION};
+use crate::runtime::compute_capability;
+use gage_model_protocol::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
 use llama_cpp_2::list_llama_ggml_backend_devices;
 
 /// The version of the crate with the bindings of llama.cpp, as the workspace pins it.
@@ -11,17 +12,10 @@ const SOURCES_VERSION: &str = "0.1.161";
 
 /// What this program was built from.
 pub fn build_info() -> BuildInfo {
-    let features = [
-        ("cuda", cfg!(feature = "cuda")),
-        ("vulkan", cfg!(feature = "vulkan")),
-        ("metal", cfg!(feature = "metal")),
-    ];
-    let gpu_features = features.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned());
     BuildInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL_VERSION,
         variant: variant(),
-        gpu_features: gpu_features.collect(),
         llama_cpp_2: BINDINGS_VERSION.to_owned(),
         llama_cpp_sys_2: SOURCES_VERSION.to_owned(),
     }
@@ -29,16 +23,19 @@ pub fn build_info() -> BuildInfo {
 
 fn variant() -> KernelVariant {
     if cfg!(feature = "cuda") {
-        KernelVariant::Cuda
-    } else if cfg!(feature = "vulkan") {
-        KernelVariant::Vulkan
-    } else if cfg!(feature = "metal") {
-        KernelVariant::Metal
-    } else if flag("GGML_AVX512", false) == "on" {
-        KernelVariant::Avx512
-    } else {
-        KernelVariant::Baseline
+        let compute_capability = compute_capability().map(str::to_owned);
+        return KernelVariant { build: KernelBuild::Cuda, compute_capability };
     }
+    let build = if cfg!(feature = "vulkan") {
+        KernelBuild::Vulkan
+    } else if cfg!(feature = "metal") {
+        KernelBuild::Metal
+    } else if flag("GGML_AVX512", false) == "on" {
+        KernelBuild::Avx512
+    } else {
+        KernelBuild::Baseline
+    };
+    build.into()
 }
 
 /// The devices that llama.cpp computes on, with the extensions of the processor that this machine has and
@@ -56,7 +53,7 @@ pub fn kernels() -> String {
     )
 }
 
-/// How a switch of the build stands: llama.cpp's build reads the same variables.
+/// The state of a switch of the build: llama.cpp's build reads the same variables.
 fn flag(name: &str, default: bool) -> &'static str {
     let set = match name {
         "GGML_LLAMAFILE" => option_env!("GGML_LLAMAFILE"),

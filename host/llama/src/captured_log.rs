@@ -1,104 +1,51 @@
-//! What llama.cpp logs while something is done, beside where its log goes anyway.
+//! Captured log: the lines that llama.cpp logs during a call. They also go where its log goes.
 
 use gage_model_protocol::LOG_TARGET;
 use parking_lot::Mutex;
-use std::fmt::Debug;
 use std::sync::Arc;
-use tracing::field::{Field, Visit};
 use tracing::subscriber::with_default;
-use tracing::{Event, Level, Metadata, Subscriber, dispatcher, span};
+use tracing::{Dispatch, Event, Level, Subscriber, dispatcher};
+use tracing_serde::fields::AsMap as _;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 /// Most lines that are kept.
 const MAX_LOG_LINES: usize = 32;
 
-/// Does something, and gives the warnings and errors that llama.cpp logged meanwhile on this thread.
+/// Calls a function, and gives the warnings and errors that llama.cpp logged meanwhile on this thread.
 pub fn captured<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    captured_at(Level::WARN, work)
+}
+
+/// Calls a function, and gives the lines of at least this level that llama.cpp logged meanwhile on this thread.
+pub fn captured_at<T>(level: Level, work: impl FnOnce() -> T) -> (T, Vec<String>) {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let beside = dispatcher::get_default(Clone::clone);
-    let done = with_default(Capture { lines: Arc::clone(&lines), beside }, work);
+    let capture = Capture { level, lines: Arc::clone(&lines), beside };
+    let done = with_default(tracing_subscriber::registry().with(capture), work);
     let lines = std::mem::take(&mut *lines.lock());
     (done, lines)
 }
 
-/// Keeps lines and passes everything on.
+/// Keeps lines and passes every event on.
 struct Capture {
+    level: Level,
     lines: Arc<Mutex<Vec<String>>>,
-    beside: dispatcher::Dispatch,
+    beside: Dispatch,
 }
 
-impl Subscriber for Capture {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        is_kept(metadata) || self.beside.enabled(metadata)
-    }
-
-    fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
-        self.beside.new_span(attributes)
-    }
-
-    fn record(&self, span: &span::Id, values: &span::Record<'_>) {
-        self.beside.record(span, values);
-    }
-
-    fn record_follows_from(&self, span: &span::Id, follows: &span::Id) {
-        self.beside.record_follows_from(span, follows);
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        if is_kept(event.metadata()) {
-            let mut message = Message(String::new());
-            event.record(&mut message);
+impl<S: Subscriber> Layer<S> for Capture {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        if metadata.target() == LOG_TARGET && *metadata.level() <= self.level {
+            let fields = serde_json::to_value(event.field_map()).unwrap_or_default();
+            let message = fields["message"].as_str().unwrap_or_default().trim();
             let mut lines = self.lines.lock();
-            if lines.len() < MAX_LOG_LINES && !message.0.is_empty() {
-                lines.push(message.0);
+            if lines.len() < MAX_LOG_LINES && !message.is_empty() {
+                lines.push(message.to_owned());
             }
         }
-        if self.beside.enabled(event.metadata()) {
+        if self.beside.enabled(metadata) {
             self.beside.event(event);
         }
-    }
-
-    fn enter(&self, span: &span::Id) {
-        self.beside.enter(span);
-    }
-
-    fn exit(&self, span: &span::Id) {
-        self.beside.exit(span);
-    }
-}
-
-fn is_kept(metadata: &Metadata<'_>) -> bool {
-    metadata.target() == LOG_TARGET && *metadata.level() <= Level::WARN
-}
-
-struct Message(String);
-
-impl Visit for Message {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "message" {
-            self.0 = value.trim().to_owned();
-        }
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "message" {
-            self.0 = format!("{value:?}").trim().to_owned();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn warnings_and_errors_of_llama_cpp_are_kept_and_nothing_else() {
-        let ((), lines) = captured(|| {
-            tracing::error!(target: LOG_TARGET, "first");
-            tracing::info!(target: LOG_TARGET, "not this");
-            tracing::error!("nor that");
-            tracing::warn!(target: LOG_TARGET, "second {}", 2);
-        });
-        assert_eq!(lines, ["first", "second 2"]);
-        assert_eq!(captured(|| 1), (1, Vec::new()));
     }
 }

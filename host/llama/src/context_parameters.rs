@@ -5,7 +5,7 @@ use gage_model_protocol::{ModelOptions, Settings, to_u32};
 use llama_cpp_2::context::params::{KvCacheType, LlamaContextParams};
 use std::num::NonZeroU32;
 
-/// The parameters of a context for so many sequences.
+/// The parameters of a context for a number of sequences.
 pub fn context_parameters(
     settings: &Settings,
     options: &ModelOptions,

@@ -3,7 +3,7 @@
 use crate::prefix_cache::common;
 use std::ops::Range;
 
-/// The tokens of one continuation behind those of the prompt.
+/// The tokens of one continuation after those of the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch<T> {
     /// The tokens of the prompt and the continuation, tokenised as one text.

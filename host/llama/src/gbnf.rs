@@ -1,4 +1,4 @@
-//! What is wrong with a grammar that llama.cpp refuses, which it says to nobody but its standard error.
+//! Explanations of grammars that llama.cpp refuses: it writes the reason only to its standard error.
 
 use std::iter::Peekable;
 use std::str::Chars;

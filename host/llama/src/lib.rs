@@ -11,6 +11,7 @@ mod batch;
 mod bench;
 mod build;
 mod captured_log;
+mod compute_capability;
 mod constrained_choice;
 mod context_parameters;
 mod continuations;

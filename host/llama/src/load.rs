@@ -70,7 +70,7 @@ pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LoadError> {
     if let Some(message) = gguf.no_model(&options.model_path) {
         return Err(LoadError::Setting(message));
     }
-    // Whoever asked for more is told by what came of it.
+    // The settings of the loaded model show what came of it.
     if !runtime()?.supports_gpu_offload() {
         options.gpu_layers = 0;
     }

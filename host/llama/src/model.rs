@@ -11,7 +11,7 @@ use llama_cpp_2::list_llama_ggml_backend_devices;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::{LlamaModelParams, LlamaSplitMode};
 
-/// Loads the model, with so many layers on the GPU.
+/// Loads the model, with `gpu_layers` layers on the GPU.
 ///
 /// # Errors
 /// When llama.cpp cannot be started or refuses the file.

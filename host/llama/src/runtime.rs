@@ -1,17 +1,21 @@
 //! What there is once in a process: llama.cpp itself, its log, and the lock under which
 //! contexts are made.
 
+use crate::captured_log::captured_at;
+use crate::compute_capability::compute_capability_in;
 use crate::load_error::LoadError;
 use gage_model_protocol::{JobError, JobErrorKind};
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::LlamaContextParams;
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::{LogOptions, send_logs_to_tracing};
+use llama_cpp_2::{LogOptions, list_llama_ggml_backend_devices, send_logs_to_tracing};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
+use tracing::Level;
 
-static RUNTIME: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+/// llama.cpp, and the compute capability of its GPUs.
+static RUNTIME: OnceLock<Result<(LlamaBackend, Option<String>), String>> = OnceLock::new();
 
 /// Making a context changes the model behind a shared reference, so that no two are made at
 /// once.
@@ -23,14 +27,29 @@ static NEW_CONTEXT: Mutex<()> = Mutex::new(());
 /// # Errors
 /// When it does not start.
 pub fn runtime() -> Result<&'static LlamaBackend, LoadError> {
+    started().map(|(backend, _)| backend)
+}
+
+/// The compute capability of the GPUs that a build with `cuda` computes on.
+pub fn compute_capability() -> Option<&'static str> {
+    started().ok().and_then(|(_, capability)| capability.as_deref())
+}
+
+fn started() -> Result<&'static (LlamaBackend, Option<String>), LoadError> {
     let start = || {
         send_logs_to_tracing(LogOptions::default());
         if std::env::var_os("OMP_WAIT_POLICY").is_none() {
             tracing::info!("OMP_WAIT_POLICY is not set; `passive` is faster where cores are busy");
         }
-        LlamaBackend::init().map_err(|error| error.to_string())
+        // The CUDA backend logs its GPUs when devices are first listed.
+        let (backend, log) = captured_at(Level::INFO, || {
+            let backend = LlamaBackend::init();
+            drop(list_llama_ggml_backend_devices());
+            backend
+        });
+        Ok((backend.map_err(|error| error.to_string())?, compute_capability_in(&log)))
     };
-    RUNTIME.get_or_init(start).as_ref().map_err(|reason| LoadError::Runtime(reason.clone()))
+    RUNTIME.get_or_init(start).as_ref().map_err(|reason: &String| LoadError::Runtime(reason.clone()))
 }
 
 /// Makes a context, one at a time in the whole process.

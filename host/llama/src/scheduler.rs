@@ -41,7 +41,7 @@ use std::collections::{HashMap, VecDeque};
 /// Earlier prompts that are kept.
 const MAX_CACHED_PREFIXES: usize = 4;
 
-/// What the scheduler tells.
+/// An event of the scheduler.
 pub enum Event {
     /// A request is being worked on.
     Began(u64),
@@ -99,7 +99,7 @@ impl<'m> Scheduler<'m> {
         vision: Option<Vision<'m>>,
     ) -> Scheduler<'m> {
         let count = i32::try_from(sequence_count(&settings, shares)).unwrap_or(i32::MAX);
-        let most_held = if settings.deterministic { 1 } else { MAX_CACHED_PREFIXES };
+        let most_cached = if settings.deterministic { 1 } else { MAX_CACHED_PREFIXES };
         Scheduler {
             cells: usize::try_from(context.n_ctx()).unwrap_or(0).min(settings.cells()),
             preparation: Preparation {
@@ -111,7 +111,7 @@ impl<'m> Scheduler<'m> {
             },
             context,
             batch: TokenBatch::new(settings.call_tokens, settings.call_rows, MAX_LANES + 1),
-            sequences: Sequences::new(count, most_held),
+            sequences: Sequences::new(count, most_cached),
             pieces: None,
             waiting: VecDeque::new(),
             active: Vec::new(),
@@ -168,8 +168,8 @@ impl<'m> Scheduler<'m> {
         }
     }
 
-    /// Forgets a request that nobody waits for any more.
-    pub fn give_up(&mut self, number: u64) {
+    /// Cancels a request.
+    pub fn cancel(&mut self, number: u64) {
         self.waiting.retain(|request| request.number != number);
         self.rolling.remove(&number);
         while let Some(index) = self.active.iter().position(|request| request.number == number) {
@@ -181,7 +181,7 @@ impl<'m> Scheduler<'m> {
     /// Computes one call.
     pub fn step(&mut self) {
         self.admit();
-        self.see();
+        self.compute_image();
         self.batch.clear();
         self.rows.clear();
         if let Err(error) = self.fill().and_then(|()| self.batch.decode(&mut self.context)) {
@@ -192,7 +192,7 @@ impl<'m> Scheduler<'m> {
         let rows = std::mem::take(&mut self.rows);
         let mut ended: Vec<(usize, Result<FinishReason, JobError>)> = Vec::new();
         for row in &rows {
-            if let Some(end) = self.read(row) {
+            if let Some(end) = self.read_row(row) {
                 ended.push((row.request, end));
             }
         }
@@ -201,7 +201,7 @@ impl<'m> Scheduler<'m> {
             if ended.iter().any(|(ended, _)| *ended == index) {
                 continue;
             }
-            match self.go_on(index) {
+            match self.advance(index) {
                 Ok(true) => {}
                 Ok(false) => ended.push((index, Ok(FinishReason::Scored))),
                 Err(error) => ended.push((index, Err(error))),
@@ -293,7 +293,7 @@ impl<'m> Scheduler<'m> {
     }
 
     /// Reads a row of logits; `Some` when the request ends with it.
-    fn read(&mut self, row: &BatchRow) -> Option<Result<FinishReason, JobError>> {
+    fn read_row(&mut self, row: &BatchRow) -> Option<Result<FinishReason, JobError>> {
         let request = self.active.get_mut(row.request)?;
         let failed = |request: &Request, reason: &str| {
             Some(Err(internal(format!("request '{}': {reason}", request.name))))
@@ -311,14 +311,14 @@ impl<'m> Scheduler<'m> {
             };
         }
         let scoring = request.scoring()?;
-        match scoring.take(self.context.get_logits_ith(row.row), row.branch, row.position) {
+        match scoring.add_logits(self.context.get_logits_ith(row.row), row.branch, row.position) {
             Ok(()) => None,
             Err(reason) => failed(request, reason),
         }
     }
 
     /// Begins the next round of a request whose round is done; whether it goes on.
-    fn go_on(&mut self, index: usize) -> Result<bool, JobError> {
+    fn advance(&mut self, index: usize) -> Result<bool, JobError> {
         let Some(request) = self.active.get_mut(index) else { return Ok(false) };
         if request.computed < request.prompt.len() {
             return Ok(true);
@@ -352,7 +352,7 @@ impl<'m> Scheduler<'m> {
                 Answer::Rolled { logprob, .. } => logprob,
                 _ => f64::NAN,
             });
-            if let Some((answer, latency)) = rolling.take(window, logprob) {
+            if let Some((answer, latency)) = rolling.add_window(window, logprob) {
                 self.rolling.remove(&number);
                 self.waiting.retain(|request| request.number != number);
                 let done = answer.map(|answer| JobResult { answer, latency, first_token: None });
@@ -377,23 +377,23 @@ impl<'m> Scheduler<'m> {
         let first = sequences.next();
         for sequence in sequences {
             shorten(&mut self.context, sequence, 0);
-            self.sequences.give(sequence);
+            self.sequences.release(sequence);
         }
         let Some(first) = first else { return };
         let kept = shorten(&mut self.context, first, kept);
         if kept == 0 {
-            self.sequences.give(first);
+            self.sequences.release(first);
             return;
         }
         let tokens = prompt.into_iter().take(kept).collect();
-        for dropped in self.sequences.hold(CachedPrefix { sequence: first, tokens, cells }) {
-            self.drop_held(dropped);
+        for dropped in self.sequences.cache(CachedPrefix { sequence: first, tokens, cells }) {
+            self.drop_cached(dropped);
         }
     }
 
-    fn drop_held(&mut self, held: CachedPrefix) {
+    fn drop_cached(&mut self, held: CachedPrefix) {
         shorten(&mut self.context, held.sequence, 0);
-        self.sequences.give(held.sequence);
+        self.sequences.release(held.sequence);
     }
 
     /// Answers every request that is under way with an error, and begins afresh.
@@ -403,11 +403,11 @@ impl<'m> Scheduler<'m> {
         for mut request in std::mem::take(&mut self.active) {
             self.answer(&mut request, Err(error.clone()));
             for sequence in request.sequences {
-                self.sequences.give(sequence);
+                self.sequences.release(sequence);
             }
         }
-        while let Some(held) = self.sequences.oldest() {
-            self.sequences.give(held.sequence);
+        while let Some(held) = self.sequences.pop_oldest() {
+            self.sequences.release(held.sequence);
         }
         self.context.clear_kv_cache();
     }

@@ -26,7 +26,7 @@ impl AnswerText {
     pub fn push(&mut self, bytes: &[u8]) -> bool {
         let searched = self.text.len().saturating_sub(self.longest_stop.saturating_sub(1));
         self.incomplete.extend_from_slice(bytes);
-        self.take_characters();
+        self.decode_pending();
         let new = self.text.as_bytes().get(searched..).unwrap_or_default();
         let found = self.stops.iter().filter_map(|stop| find(new, stop.as_bytes())).min();
         if let Some(offset) = found {
@@ -44,29 +44,18 @@ impl AnswerText {
         self.text
     }
 
-    fn take_characters(&mut self) {
-        let mut rest = self.incomplete.as_slice();
-        loop {
-            match from_utf8(rest) {
-                Ok(text) => {
-                    self.text.push_str(text);
-                    rest = &[];
-                    break;
-                }
-                Err(error) => {
-                    let (valid, after) = rest.split_at(error.valid_up_to());
-                    self.text.push_str(from_utf8(valid).unwrap_or_default());
-                    let Some(length) = error.error_len() else {
-                        rest = after;
-                        break;
-                    };
-                    self.text.push(char::REPLACEMENT_CHARACTER);
-                    rest = after.get(length..).unwrap_or_default();
-                }
+    fn decode_pending(&mut self) {
+        let bytes = std::mem::take(&mut self.incomplete);
+        let mut chunks = bytes.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            self.text.push_str(chunk.valid());
+            let may_go_on = |bytes| from_utf8(bytes).is_err_and(|error| error.error_len().is_none());
+            match chunk.invalid() {
+                [] => {}
+                open if chunks.peek().is_none() && may_go_on(open) => self.incomplete = open.to_vec(),
+                _ => self.text.push(char::REPLACEMENT_CHARACTER),
             }
         }
-        let taken = self.incomplete.len() - rest.len();
-        self.incomplete.drain(..taken);
     }
 }
 

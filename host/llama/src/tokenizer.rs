@@ -55,13 +55,7 @@ impl<'m> Tokenizer<'m> {
         continuation: &str,
     ) -> Result<Vec<LlamaToken>, JobError> {
         let text = format!("{}{continuation}", prompt.text);
-        if text.len() > MAX_TEXT_BYTES {
-            let message = format!(
-                "a prompt of {} bytes is longer than the {MAX_TEXT_BYTES} that are allowed",
-                text.len()
-            );
-            return Err(JobError::new(JobErrorKind::ContextLength, message));
-        }
+        check_length("prompt", &text)?;
         let mut tokens = Vec::with_capacity(text.len() / 3 + 8);
         if let Some(first) = self.first
             && !(prompt.has_special_tokens
@@ -99,13 +93,7 @@ impl<'m> Tokenizer<'m> {
     /// # Errors
     /// When the text is longer than 256 MiB.
     pub fn whole(&self, text: &str) -> Result<Vec<LlamaToken>, JobError> {
-        if text.len() > MAX_TEXT_BYTES {
-            let message = format!(
-                "a text of {} bytes is longer than the {MAX_TEXT_BYTES} that are allowed",
-                text.len()
-            );
-            return Err(JobError::new(JobErrorKind::ContextLength, message));
-        }
+        check_length("text", text)?;
         let mut tokens = Vec::with_capacity(text.len() / 3 + 8);
         self.vocabulary.tokenize_into(text.as_bytes(), &mut tokens, true, false);
         Ok(tokens)
@@ -157,6 +145,15 @@ impl<'m> Tokenizer<'m> {
         buffer.clear();
         self.vocabulary.token_to_piece_into(token, buffer, false, None);
     }
+}
+
+fn check_length(what: &str, text: &str) -> Result<(), JobError> {
+    let length = text.len();
+    if length <= MAX_TEXT_BYTES {
+        return Ok(());
+    }
+    let message = format!("a {what} of {length} bytes is longer than the {MAX_TEXT_BYTES} that are allowed");
+    Err(JobError::new(JobErrorKind::ContextLength, message))
 }
 
 /// The bytes of all tokens, and the tokens by their bytes.

@@ -165,7 +165,7 @@ impl<'m> Vision<'m> {
     ///
     /// # Errors
     /// When it cannot be decoded, or has more tokens than can be computed.
-    pub fn look(&mut self, bytes: &[u8]) -> Result<ImageFacts, String> {
+    pub fn image_facts(&mut self, bytes: &[u8]) -> Result<ImageFacts, String> {
         let digest = Digest::of_bytes(bytes);
         if let Some((_, facts)) = self.known.iter().find(|(known, _)| *known == digest) {
             return Ok(*facts);
@@ -195,7 +195,7 @@ impl<'m> Vision<'m> {
         Ok(facts)
     }
 
-    /// Computes an image behind what its sequence holds.
+    /// Computes an image after what its sequence holds.
     ///
     /// # Errors
     /// When `mtmd` or the model fails.

@@ -10,7 +10,7 @@ use llama_cpp_2::model::LlamaModel;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-/// Loads a model, says so, and answers requests until nobody can send any more, or a message cannot be sent.
+/// Loads a model, reports it, and answers requests until the stream of messages ends or a message cannot be sent.
 pub fn run(
     mut options: ModelOptions,
     messages: &Receiver<ToModel>,
@@ -39,11 +39,11 @@ pub fn run(
         options: &options,
         send,
     };
-    while worker.turn(messages).is_continue() {}
+    while worker.step(messages).is_continue() {}
 }
 
 fn refuse(error: &LoadError, mut send: impl FnMut(FromModel) -> ControlFlow<()>) {
-    // Where nobody listens any more there is nothing to do.
+    // If the host is gone there is nothing to do.
     let _ = send(FromModel::Refused(error.to_string()));
 }
 
@@ -61,16 +61,16 @@ struct Worker<'m, S> {
 
 impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
     /// Takes in all messages that have come, computes one call of the model and sends what came of it.
-    fn turn(&mut self, messages: &Receiver<ToModel>) -> ControlFlow<()> {
+    fn step(&mut self, messages: &Receiver<ToModel>) -> ControlFlow<()> {
         if self.scheduler.is_idle() {
             match messages.recv() {
-                Ok(message) => self.take(message)?,
+                Ok(message) => self.handle(message)?,
                 Err(_) => return ControlFlow::Break(()),
             }
         }
         loop {
             match messages.try_recv() {
-                Ok(message) => self.take(message)?,
+                Ok(message) => self.handle(message)?,
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return ControlFlow::Break(()),
             }
@@ -88,11 +88,11 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
         ControlFlow::Continue(())
     }
 
-    fn take(&mut self, message: ToModel) -> ControlFlow<()> {
+    fn handle(&mut self, message: ToModel) -> ControlFlow<()> {
         let (number, job) = match message {
             ToModel::Ask(number, job) => (number, *job),
             ToModel::Cancel(number) => {
-                self.scheduler.give_up(number);
+                self.scheduler.cancel(number);
                 return ControlFlow::Continue(());
             }
         };

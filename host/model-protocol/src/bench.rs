@@ -8,8 +8,6 @@ use std::path::PathBuf;
 pub struct BenchOptions {
     /// The GGUF file.
     pub model_path: PathBuf,
-    /// Threads of computation; default all.
-    pub threads: Option<u32>,
     /// Tokens of a prompt, about.
     pub prompt_tokens: u32,
     /// Tokens of an answer.
@@ -18,8 +16,6 @@ pub struct BenchOptions {
     pub queued_prompts: u32,
     /// How often each figure is measured.
     pub repeats: u32,
-    /// Whether no figure may depend on what else is in flight.
-    pub deterministic: bool,
 }
 
 /// One figure: the median of all measurements.

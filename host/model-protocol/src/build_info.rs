@@ -2,14 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
+use strum::{Display, EnumString};
 
-/// The version of the messages between the two programs; it changes whenever a message does.
-pub const PROTOCOL_VERSION: u32 = 4;
+/// The version of the messages between the two programs; it changes whenever a message does after the first release.
+pub const PROTOCOL_VERSION: u32 = 1;
 
-/// The kind of machine that llama.cpp's kernels were compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KernelVariant {
+/// The kind of machine that llama.cpp's kernels were compiled for, by its name in the names of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString)]
+#[strum(serialize_all = "snake_case")]
+pub enum KernelBuild {
     /// Every 64-bit processor of the architecture that is not older than about 2013.
     Baseline,
     /// x86-64 processors with AVX-512 and its VNNI extension.
@@ -22,28 +24,58 @@ pub enum KernelVariant {
     Metal,
 }
 
-impl KernelVariant {
-    /// The variant with a name; none if no variant is called so.
-    pub fn from_name(name: &str) -> Option<KernelVariant> {
-        [
-            KernelVariant::Baseline,
-            KernelVariant::Avx512,
-            KernelVariant::Cuda,
-            KernelVariant::Vulkan,
-            KernelVariant::Metal,
-        ]
-        .into_iter()
-        .find(|variant| variant.name() == name)
+impl KernelBuild {
+    /// Whether it computes on GPUs.
+    pub fn is_for_gpus(self) -> bool {
+        matches!(self, KernelBuild::Cuda | KernelBuild::Vulkan | KernelBuild::Metal)
     }
+}
 
-    /// The name in records and in the names of files.
-    pub fn name(self) -> &'static str {
-        match self {
-            KernelVariant::Baseline => "baseline",
-            KernelVariant::Avx512 => "avx512",
-            KernelVariant::Cuda => "cuda",
-            KernelVariant::Vulkan => "vulkan",
-            KernelVariant::Metal => "metal",
+/// The kernel variant that a model runs with. Records hold it as a text: `avx512`, `cuda 9.0`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct KernelVariant {
+    /// The machines that the kernels were compiled for.
+    pub build: KernelBuild,
+    /// On CUDA, the compute capability of the GPUs: llama.cpp chooses its kernels by it. Several are joined by `+`.
+    pub compute_capability: Option<String>,
+}
+
+impl From<KernelBuild> for KernelVariant {
+    fn from(build: KernelBuild) -> KernelVariant {
+        KernelVariant { build, compute_capability: None }
+    }
+}
+
+impl FromStr for KernelVariant {
+    type Err = strum::ParseError;
+
+    fn from_str(text: &str) -> Result<KernelVariant, strum::ParseError> {
+        let (build, capability) =
+            text.split_once(' ').map_or((text, None), |(build, rest)| (build, Some(rest)));
+        Ok(KernelVariant { build: build.parse()?, compute_capability: capability.map(str::to_owned) })
+    }
+}
+
+impl TryFrom<String> for KernelVariant {
+    type Error = strum::ParseError;
+
+    fn try_from(text: String) -> Result<KernelVariant, strum::ParseError> {
+        text.parse()
+    }
+}
+
+impl From<KernelVariant> for String {
+    fn from(variant: KernelVariant) -> String {
+        variant.to_string()
+    }
+}
+
+impl fmt::Display for KernelVariant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.compute_capability {
+            Some(capability) => write!(formatter, "{} {capability}", self.build),
+            None => self.build.fmt(formatter),
         }
     }
 }
@@ -55,10 +87,8 @@ pub struct BuildInfo {
     pub version: String,
     /// [`PROTOCOL_VERSION`].
     pub protocol: u32,
-    /// The machines that its kernels were compiled for.
+    /// The kernels that it computes with.
     pub variant: KernelVariant,
-    /// The features for GPUs that it was built with: `cuda`, `vulkan`, `metal`.
-    pub gpu_features: Vec<String>,
     /// The version of the crate with the bindings of llama.cpp.
     pub llama_cpp_2: String,
     /// The version of the crate with llama.cpp's sources.
@@ -83,12 +113,6 @@ impl BuildInfo {
     }
 }
 
-impl fmt::Display for KernelVariant {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,16 +122,29 @@ mod tests {
         let own = BuildInfo {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL_VERSION,
-            variant: KernelVariant::Baseline,
-            gpu_features: Vec::new(),
+            variant: KernelBuild::Baseline.into(),
             llama_cpp_2: "1".to_owned(),
             llama_cpp_sys_2: "1".to_owned(),
         };
         assert_eq!(own.check(), Ok(()));
-        assert_eq!(BuildInfo { variant: KernelVariant::Avx512, ..own.clone() }.check(), Ok(()));
-        let older = BuildInfo { protocol: PROTOCOL_VERSION - 1, ..own.clone() }.check().expect_err("refused");
-        assert!(older.contains("with protocol 3, and gage-host"), "{older}");
+        assert_eq!(BuildInfo { variant: KernelBuild::Avx512.into(), ..own.clone() }.check(), Ok(()));
+        let other = BuildInfo { protocol: PROTOCOL_VERSION + 1, ..own.clone() }.check().expect_err("refused");
+        assert!(other.contains("with protocol 2, and gage-host"), "{other}");
         let newer = BuildInfo { version: "99.0.0".to_owned(), ..own }.check().expect_err("refused");
         assert!(newer.starts_with("it is version 99.0.0 "), "{newer}");
+    }
+    #[test]
+    fn a_kernel_variant_is_a_text_with_its_compute_capability() {
+        let cuda = KernelVariant { build: KernelBuild::Cuda, compute_capability: Some("8.6+9.0".to_owned()) };
+        for (variant, text) in [
+            (KernelBuild::Baseline.into(), "baseline"),
+            (KernelBuild::Avx512.into(), "avx512"),
+            (KernelBuild::Cuda.into(), "cuda"),
+            (cuda, "cuda 8.6+9.0"),
+        ] {
+            assert_eq!(serde_json::json!(variant), text);
+            assert_eq!(text.parse(), Ok(variant));
+        }
+        assert!("amx".parse::<KernelVariant>().is_err());
     }
 }

@@ -12,7 +12,7 @@ const MAX_MESSAGE_BYTES: u32 = 1 << 30;
 /// Writes a message as a frame.
 ///
 /// # Errors
-/// When nobody reads any more, or the message is too long.
+/// When the other side has closed the stream, or the message is too long.
 pub fn write_frame(writer: &mut impl Write, message: &impl Serialize) -> std::io::Result<()> {
     let bytes = serde_json::to_vec(message).map_err(Error::other)?;
     let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= MAX_MESSAGE_BYTES);

@@ -43,7 +43,7 @@ pub enum GgufError {
         /// The file.
         path: PathBuf,
     },
-    /// It is of a version that nobody here knows.
+    /// Its version is not known.
     #[error(
         "the model file {path} is of the GGUF version {version}; 2 and 3 are known, so convert the model anew"
     )]

@@ -13,7 +13,7 @@ mod messages;
 mod settings;
 
 pub use bench::{BenchFigure, BenchOptions, BenchReport};
-pub use build_info::{BuildInfo, KernelVariant, PROTOCOL_VERSION};
+pub use build_info::{BuildInfo, KernelBuild, KernelVariant, PROTOCOL_VERSION};
 pub use frames::{read_frame, write_frame};
 pub use load_options::{GrammarSource, ModelOptions};
 pub use messages::{

@@ -34,7 +34,7 @@ pub enum Command {
 pub enum ToModel {
     /// Work on this.
     Ask(u64, Box<Job>),
-    /// Nobody waits for that any more.
+    /// Stop work on that request.
     Cancel(u64),
 }
 
@@ -159,7 +159,7 @@ pub struct GenerateTask {
     pub params: SamplingParams,
     /// What the answer is held to.
     pub constraint: Option<Constraint>,
-    /// How many alternatives to tell beside the log-probability of each token.
+    /// How many alternatives to report with the log-probability of each token.
     pub logprobs: Option<u32>,
 }
 

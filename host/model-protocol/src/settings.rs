@@ -96,7 +96,7 @@ impl Settings {
     }
 }
 
-/// Most tokens of a call whose logits are wanted, for a model that knows so many tokens.
+/// Most tokens of a call whose logits are wanted, for a vocabulary of this size.
 pub fn max_logits_rows(vocabulary: usize) -> usize {
     (MAX_LOGITS_BYTES / vocabulary.max(1).saturating_mul(size_of::<f32>())).max(FIXED_CALL_TOKENS)
 }

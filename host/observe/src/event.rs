@@ -6,8 +6,11 @@ use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How much an event matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::EnumString, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", ascii_case_insensitive)]
 pub enum Level {
     /// One of many, as a stage of a sample.
     Debug,
@@ -25,17 +28,12 @@ impl Level {
 
     /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Warn => "warn",
-            Level::Error => "error",
-        }
+        self.into()
     }
 
     /// The level with this name, whatever its case.
     pub fn from_name(name: &str) -> Option<Level> {
-        Level::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(name))
+        name.parse().ok()
     }
 }
 

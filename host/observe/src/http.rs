@@ -1,5 +1,7 @@
 //! The client that posts what a run says about itself.
 
+use std::error::Error as _;
+use std::iter::successors;
 use std::time::Duration;
 
 /// Why nothing can be posted to an address.
@@ -40,12 +42,6 @@ pub(crate) fn client(
 /// What went wrong, with all causes and without the address.
 pub(crate) fn without_secrets(error: reqwest::Error) -> String {
     let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
+    let causes = successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

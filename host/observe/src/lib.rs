@@ -6,7 +6,7 @@
 //! - **No failure of an observer fails a run**, or changes its results.
 //! - **Failures are always recorded**, however few samples are sampled.
 //!
-//! Imports `gage-core` for the redaction of secrets. The engine emits the events; the program decides where they go.
+//! Imports `gage-secrets` for the redaction of secrets. The engine emits the events; the program decides where they go.
 
 mod event;
 mod http;

@@ -1,16 +1,16 @@
 //! Logs: on the standard error stream, in a file, and among the events of a run.
 
 use crate::{Event, Level, Trace};
+use gage_core::Object;
 use gage_secrets::{redact, redact_value};
 use parking_lot::RwLock;
-use serde_json::{Map, Value};
-use std::fmt::Debug;
+use serde_json::Value;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use tracing::field::{Field, Visit};
 use tracing::{Metadata, Subscriber};
+use tracing_serde::fields::AsMap as _;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -29,7 +29,7 @@ pub enum LogFormat {
 /// Which logs are kept where.
 #[derive(Clone, Debug, Default)]
 pub struct LogSettings {
-    /// Those that are shown: `warn`, or `info,llama.cpp=debug`.
+    /// Those that are shown: `warn`, or `info,llama-cpp-2=debug`.
     pub filter: String,
     /// Their shape.
     pub format: LogFormat,
@@ -65,7 +65,7 @@ where
     };
     let sink = match settings.sink {
         None => None,
-        // What llama.cpp says of each model file is not what happens in a run.
+        // The warnings of llama.cpp about a model file, which its process passes on, are not events of a run.
         Some(level) => Some(LogSink.with_filter(filter_of(&format!("{},llama-cpp-2=error", level.name()))?)),
     };
     // Fails only where a subscriber is set already.
@@ -73,17 +73,8 @@ where
     Ok(())
 }
 
-/// Where the bindings of llama.cpp complain of how llama.cpp logs: in pieces, such as the dots while a model is loaded. It
-/// says nothing of the model or the run.
-const PIECES: &str = "llama_cpp_2::log";
-
-/// A filter, without complaints of how llama.cpp logs unless it asks for them.
 fn filter_of(text: &str) -> Result<EnvFilter, String> {
-    let full = if text.contains(PIECES) { text.to_owned() } else { format!("{text},{PIECES}=off") };
-    // Checked alone: what is added would make a filter of nothing valid in another way.
-    EnvFilter::try_new(text)
-        .and_then(|_| EnvFilter::try_new(full))
-        .map_err(|error| format!("the log filter '{text}' is not valid: {error}"))
+    EnvFilter::try_new(text).map_err(|error| format!("the log filter '{text}' is not valid: {error}"))
 }
 
 fn lines<S, W>(format: LogFormat, colour: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
@@ -134,7 +125,7 @@ impl<W: Write> Write for RedactingWriter<W> {
 /// The trace of the run that goes on, which gets logs as events.
 static SINK: RwLock<Option<Trace>> = RwLock::new(None);
 
-/// Sends logs to the events of a run from now on; to none where there is no trace.
+/// Sends logs to the events of a run from now on; nowhere if there is no trace.
 pub(crate) fn send_logs_to(trace: Option<Trace>) {
     *SINK.write() = trace;
 }
@@ -146,11 +137,13 @@ impl<S: Subscriber> Layer<S> for LogSink {
         // A log that is written while the sink changes has no run to belong to.
         let Some(sink) = SINK.try_read() else { return };
         let Some(trace) = &*sink else { return };
-        let mut fields = Fields(Map::new());
-        fields.0.insert("target".to_owned(), event.metadata().target().into());
-        event.record(&mut fields);
+        let target = event.metadata().target();
+        let mut fields = Object::from_iter([("target".to_owned(), target.into())]);
+        if let Ok(Value::Object(own)) = serde_json::to_value(event.field_map()) {
+            fields.extend(own);
+        }
         let level = level_of(event.metadata());
-        let mut fields = Value::Object(fields.0);
+        let mut fields = Value::Object(fields);
         redact_value(&mut fields);
         let event = Event::new("log", level, fields);
         if level >= Level::Warn { trace.emit(event) } else { trace.emit_best_effort(event) }
@@ -166,70 +159,25 @@ fn level_of(metadata: &Metadata<'_>) -> Level {
     }
 }
 
-/// The fields of a log, as JSON.
-struct Fields(Map<String, Value>);
-
-impl Fields {
-    fn put(&mut self, field: &Field, value: impl Into<Value>) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
-}
-
-impl Visit for Fields {
-    fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, value);
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, value);
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, value);
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, value);
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, value);
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.put(field, format!("{value:?}"));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::MemoryRecorder;
 
-    /// Lines of a log that a filter lets through.
-    fn shown(filter: &str) -> String {
-        let (reader, writer) = std::io::pipe().expect("a pipe");
-        let layer = lines(LogFormat::Text, false, Mutex::new(writer))
-            .with_filter(filter_of(filter).expect("a filter"));
-        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
-            tracing::warn!(target: "llama_cpp_2::log", "a CONT log");
-            tracing::warn!("a warning");
-            tracing::error!(target: "llama-cpp-2", "of llama.cpp");
-        });
-        std::io::read_to_string(reader).expect("a text")
-    }
-
     #[test]
-    fn how_llama_cpp_logs_is_not_complained_of() {
-        for (filter, expected) in [
-            ("warn", [false, true, true]),
-            ("warn,llama-cpp-2=off", [false, true, false]),
-            ("warn,llama_cpp_2::log=warn", [true, true, true]),
-            ("error", [false, false, true]),
-        ] {
-            let text = shown(filter);
-            let found = ["a CONT log", "a warning", "of llama.cpp"].map(|line| text.contains(line));
-            assert_eq!(found, expected, "{filter}: {text}");
+    fn a_filter_names_the_target_of_llama_cpp() {
+        for (filter, expected) in
+            [("warn", [true, true]), ("warn,llama-cpp-2=off", [true, false]), ("error", [false, true])]
+        {
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            let layer = lines(LogFormat::Text, false, Mutex::new(writer))
+                .with_filter(filter_of(filter).expect("a filter"));
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+                tracing::warn!("a warning");
+                tracing::error!(target: "llama-cpp-2", "of llama.cpp");
+            });
+            let text = std::io::read_to_string(reader).expect("a text");
+            assert_eq!(["a warning", "of llama.cpp"].map(|line| text.contains(line)), expected, "{filter}");
         }
         assert!(filter_of("=====").is_err());
     }

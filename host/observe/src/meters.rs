@@ -6,7 +6,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -117,57 +117,43 @@ fn durations() -> Histogram {
     Histogram::new(exponential_buckets(0.0001, 2.0, 24))
 }
 
+/// A metric at zero that is registered under a name.
+fn metric<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
 impl Meters {
     /// Counters at zero.
     pub fn new(version: &str) -> Meters {
         let mut registry = Registry::with_prefix("gage_host");
         let build = prometheus_client::metrics::info::Info::new(vec![("version", version.to_owned())]);
         registry.register("build", "The program", build);
-        let inner = MeterState {
+        let of = &mut registry;
+        let state = MeterState {
+            planned: metric(of, "samples_planned", "Samples of a task, where that is known"),
+            ended: metric(of, "samples", "Samples that are finished, by how they ended"),
+            failed: metric(of, "failures", "Samples that were not scored, by stage and kind"),
+            requests: metric(of, "requests", "Model calls, those that were made again counted too"),
+            retries: metric(of, "retries", "Model calls that were made again for one that failed"),
+            in_flight: metric(of, "requests_in_flight", "Samples whose model is being asked"),
+            tokens: metric(of, "tokens", "Tokens, as far as the backend counts them"),
+            durations: DURATIONS.map(|(name, help)| {
+                let family = Family::new_with_constructor(durations as fn() -> Histogram);
+                of.register(name, help, family.clone());
+                family
+            }),
             tasks: RwLock::default(),
-            planned: Family::default(),
-            ended: Family::default(),
-            failed: Family::default(),
-            requests: Family::default(),
-            retries: Family::default(),
-            in_flight: Family::default(),
-            tokens: Family::default(),
-            durations: std::array::from_fn(|_| Family::new_with_constructor(durations as fn() -> Histogram)),
             requests_of_all: AtomicU64::new(0),
             retries_of_all: AtomicU64::new(0),
             tokens_of_all: [const { AtomicU64::new(0) }; 2],
-            registry: Registry::default(),
+            registry,
         };
-        registry.register("samples_planned", "Samples of a task, where that is known", inner.planned.clone());
-        registry.register("samples", "Samples that are finished, by how they ended", inner.ended.clone());
-        registry.register(
-            "failures",
-            "Samples that were not scored, by stage and kind",
-            inner.failed.clone(),
-        );
-        registry.register(
-            "requests",
-            "Model calls, those that were made again counted too",
-            inner.requests.clone(),
-        );
-        registry.register(
-            "retries",
-            "Model calls that were made again for one that failed",
-            inner.retries.clone(),
-        );
-        registry.register(
-            "requests_in_flight",
-            "Samples whose model is being asked",
-            inner.in_flight.clone(),
-        );
-        registry.register("tokens", "Tokens, as far as the backend counts them", inner.tokens.clone());
-        for ((name, help), family) in DURATIONS.into_iter().zip(&inner.durations) {
-            registry.register(name, help, family.clone());
-        }
-        Meters(Arc::new(MeterState { registry, ..inner }))
+        Meters(Arc::new(state))
     }
 
-    /// A task begins, with so many samples where that is known.
+    /// A task begins, with `total` samples if that is known.
     pub fn task_started(&self, task_id: &str, total: Option<u64>) {
         if let Some(total) = total.and_then(|total| i64::try_from(total).ok()) {
             self.0.planned.get_or_create_owned(&TaskLabels { task_id: task_id.to_owned() }).set(total);
@@ -199,7 +185,7 @@ impl Meters {
         task.retries.inc_by(u64::from(answered.retries));
         self.0.retries_of_all.fetch_add(u64::from(answered.retries), Ordering::Relaxed);
         self.0.requests_of_all.fetch_add(attempts, Ordering::Relaxed);
-        // What was kept from earlier was asked of nobody.
+        // An answer from the cache made no request.
         if attempts == 0 {
             return;
         }

@@ -280,7 +280,7 @@ impl Telemetry {
         let count = works.len();
         for work in works {
             let sender = sender.clone();
-            // Where the machine has no thread left, nobody says that it has ended.
+            // If the machine has no thread left, no end is reported.
             let _ = std::thread::Builder::new().name("telemetry-end".to_owned()).spawn(move || {
                 // What else went wrong is known from the transport.
                 let _ = sender.send(!matches!(work(), Err(OTelSdkError::Timeout(_))));

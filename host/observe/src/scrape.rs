@@ -43,7 +43,7 @@ async fn accept(listener: TcpListener, meters: Meters) {
                     let service = service_fn(move |request| answer(request, meters.clone()));
                     let mut server = hyper::server::conn::http1::Builder::new();
                     server.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIMEOUT);
-                    // A reader that goes away has nothing to be told.
+                    // A reader that goes away needs no answer.
                     let _ = server.serve_connection(TokioIo::new(stream), service).await;
                     drop(reader);
                 });

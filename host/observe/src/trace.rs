@@ -143,7 +143,7 @@ impl Writer {
                     held_since.get_or_insert_with(Instant::now);
                 }
                 Some(Message::Finish(by)) => return by,
-                // Whoever had it is gone, and waits for nobody.
+                // The last handle is gone, so that nothing is waited for.
                 None => return Instant::now(),
             }
         }

@@ -186,8 +186,8 @@ pub(crate) fn pinned_kernels(
     pinned
         .map(|(backend_id, name)| {
             let variant =
-                KernelVariant::from_name(name).ok_or_else(|| "gage-host has none of this name".to_owned());
-            let checked = variant.and_then(|variant| program.check_variant(variant).map(|()| variant));
+                name.parse::<KernelVariant>().map_err(|_| "gage-host has none of this name".to_owned());
+            let checked = variant.and_then(|variant| program.check_variant(&variant).map(|()| variant));
             let refused = |reason| RunnerError::LockedKernels {
                 path: path.to_owned(),
                 backend_id: backend_id.to_owned(),

@@ -9,8 +9,14 @@ use crate::examined::count_examined;
 /// The most backslashes that an escape may begin with. Each level of JSON within JSON doubles them, so this allows six levels.
 pub(crate) const MAX_BACKSLASHES: usize = 64;
 
-/// An escape has at most this many bytes after its backslashes, so later bytes cannot change one that is further back.
-pub(crate) const MAX_ESCAPE_BYTES: usize = 16;
+/// Three escapes, one within another, have at most this many open bytes: the longest, an entity of HTML, has 12. Later bytes
+/// cannot change one that is further back.
+pub(crate) const MAX_ESCAPE_BYTES: usize = 36;
+
+/// The names of HTML for characters of ASCII, each before its character.
+const ENTITIES: &str = "quot\" amp& lt< gt> apos' excl! num# dollar$ percnt% lpar( rpar) ast* midast* plus+ comma, period. \
+                        sol/ colon: semi; equals= quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] Hat^ lowbar_ UnderBar_ \
+                        grave` lcub{ lbrace{ verbar| vert| rcub} rbrace}";
 
 /// A byte of the decoded text, and where it was written.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +26,8 @@ pub(crate) struct DecodedByte {
     pub(crate) end: usize,
     /// For a backslash: how many it stands for.
     backslashes: usize,
+    /// How many escapes, one within another, were written in its place.
+    depth: u8,
 }
 
 /// What an escape means.
@@ -32,7 +40,7 @@ enum Meaning {
 
 /// Adds a byte of the text at a position, and decodes the escape that it completes. Only bytes from `fixed` on are changed.
 pub(crate) fn push(bytes: &mut Vec<DecodedByte>, fixed: usize, byte: u8, position: usize) {
-    bytes.push(DecodedByte { byte, start: position, end: position + 1, backslashes: 1 });
+    bytes.push(DecodedByte { byte, start: position, end: position + 1, backslashes: 1, depth: 0 });
     loop {
         merge_backslashes(bytes, fixed);
         let open = bytes.get(fixed..).unwrap_or_default();
@@ -40,6 +48,7 @@ pub(crate) fn push(bytes: &mut Vec<DecodedByte>, fixed: usize, byte: u8, positio
         count_examined(length);
         let mut at = bytes.len() - length;
         let (mut start, end) = (bytes[at].start, bytes[bytes.len() - 1].end);
+        let depth = bytes[at..].iter().map(|byte| byte.depth).max().unwrap_or(0).saturating_add(1);
         let mut text = [0; 4];
         let meant: &[u8] = match meaning {
             Meaning::Char(character) => character.encode_utf8(&mut text).as_bytes(),
@@ -63,7 +72,8 @@ pub(crate) fn push(bytes: &mut Vec<DecodedByte>, fixed: usize, byte: u8, positio
             }
         };
         bytes.truncate(at);
-        bytes.extend(meant.iter().map(|byte| DecodedByte { byte: *byte, start, end, backslashes: 1 }));
+        let byte_of = |byte: &u8| DecodedByte { byte: *byte, start, end, backslashes: 1, depth };
+        bytes.extend(meant.iter().map(byte_of));
         if meant.len() > 1 {
             return;
         }
@@ -77,10 +87,12 @@ pub(crate) fn decoded(text: &[u8]) -> Vec<u8> {
     bytes.into_iter().map(|decoded| decoded.byte).collect()
 }
 
-/// Makes one backslash of two at the end: a backslash is doubled each time that a text is put into another.
+/// Makes one backslash of two at the end: a backslash is doubled each time that a text is put into another. Both are
+/// written alike then; one that follows an escaped one begins an escape of its own.
 fn merge_backslashes(bytes: &mut Vec<DecodedByte>, fixed: usize) {
     if let [.., first, second] = bytes.get(fixed..).unwrap_or_default()
         && (first.byte, second.byte) == (b'\\', b'\\')
+        && first.depth == second.depth
         && first.backslashes + second.backslashes <= MAX_BACKSLASHES
     {
         let backslashes = first.backslashes + second.backslashes;
@@ -126,7 +138,7 @@ fn escape_at_end(bytes: &[DecodedByte]) -> Option<(usize, Meaning)> {
     digits(b'U', 8).and_then(|code| Some((10, Meaning::Char(char::from_u32(code)?))))
 }
 
-/// The byte that is so many from the end, the last one being 1.
+/// The byte at a distance from the end, 1 for the last one.
 fn back(bytes: &[DecodedByte], count: usize) -> Option<u8> {
     Some(bytes.get(bytes.len().checked_sub(count)?)?.byte)
 }
@@ -138,7 +150,7 @@ fn after_backslash(letter: u8) -> Option<char> {
         b't' => '\t',
         b'b' => '\u{8}',
         b'f' => '\u{c}',
-        b'"' | b'/' | b'\'' => char::from(letter),
+        b'"' | b'/' | b'\'' | b' ' => char::from(letter),
         _ => return None,
     })
 }
@@ -159,14 +171,13 @@ fn entity_at_end(bytes: &[DecodedByte]) -> Option<(usize, Meaning)> {
     let inner = &bytes[bytes.len() - length + 1..bytes.len() - 1];
     let name: Vec<u8> = inner.iter().map(|decoded| decoded.byte).collect();
     let meant = match name.as_slice() {
-        b"quot" => '"',
-        b"amp" => '&',
-        b"lt" => '<',
-        b"gt" => '>',
-        b"apos" => '\'',
         [b'#', b'x' | b'X', ..] => char::from_u32(number(&inner[2..], 16)?)?,
         [b'#', ..] => char::from_u32(number(&inner[1..], 10)?)?,
-        _ => return None,
+        name => {
+            let of_name =
+                |entity: &&str| entity.as_bytes().strip_prefix(name).is_some_and(|rest| rest.len() == 1);
+            ENTITIES.split_whitespace().find(of_name)?.chars().last()?
+        }
     };
     Some((length, Meaning::Char(meant)))
 }

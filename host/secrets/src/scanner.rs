@@ -161,7 +161,7 @@ impl Scan<'_> {
             count_examined(1);
             state = self.automaton.next_state(Anchored::No, state, *byte);
             self.each_pattern(state, |scan, number, pattern, length| {
-                if pattern.taken.is_empty() {
+                if pattern.prefix.is_empty() {
                     let range = position + 1 - length..scan.end_of_backslashes(position);
                     scan.found.push(SecretMatch { range, pattern: number, is_number: pattern.is_number });
                 }
@@ -210,16 +210,16 @@ impl Scan<'_> {
         self.each_pattern(state, |scan, number, pattern, length| {
             let first = at + 1 - length;
             let mut begin = bytes[first].start;
-            if !pattern.taken.is_empty() {
+            if !pattern.prefix.is_empty() {
                 let before = first.checked_sub(1).map(|before| bytes[before]);
                 let is_taken = before.is_some_and(|before| {
-                    before.end - before.start > pattern.taken.len()
-                        && scan.text[..before.end].ends_with(&pattern.taken)
+                    before.end - before.start > pattern.prefix.len()
+                        && scan.text[..before.end].ends_with(&pattern.prefix)
                 });
                 if !is_taken {
                     return;
                 }
-                begin -= pattern.taken.len();
+                begin -= pattern.prefix.len();
             }
             let range = begin..bytes[at].end;
             scan.found.push(SecretMatch { range, pattern: number, is_number: pattern.is_number });

@@ -1,6 +1,8 @@
 //! The patterns of a secret: the spellings that the automaton looks for.
 
 use crate::decoder::decoded;
+use base64::Engine as _;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD, URL_SAFE};
 
 /// A text that the automaton looks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -8,7 +10,7 @@ pub(crate) struct SecretPattern {
     pub(crate) bytes: Vec<u8>,
     /// The first bytes of the value, where the pattern is its rest: an escape that begins before the value may take them, as
     /// `\r` does in `\rest-of-key`.
-    pub(crate) taken: Vec<u8>,
+    pub(crate) prefix: Vec<u8>,
     /// Whether it is made of digits alone, and may be a number in JSON.
     pub(crate) is_number: bool,
 }
@@ -19,10 +21,10 @@ const MIN_PATTERN_BYTES: usize = 6;
 /// The patterns of a value, the plain value first.
 pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    let mut patterns = vec![SecretPattern { bytes: value.into(), taken: Vec::new(), is_number }];
-    let mut add = |bytes: Vec<u8>, taken: &str| {
-        let pattern = SecretPattern { bytes, taken: taken.into(), is_number: false };
-        let is_known = |known: &SecretPattern| known.bytes == pattern.bytes && known.taken == pattern.taken;
+    let mut patterns = vec![SecretPattern { bytes: value.into(), prefix: Vec::new(), is_number }];
+    let mut add = |bytes: Vec<u8>, prefix: &str| {
+        let pattern = SecretPattern { bytes, prefix: prefix.into(), is_number: false };
+        let is_known = |known: &SecretPattern| known.bytes == pattern.bytes && known.prefix == pattern.prefix;
         if pattern.bytes.len() >= MIN_PATTERN_BYTES && !patterns.iter().any(is_known) {
             patterns.push(pattern);
         }
@@ -33,9 +35,10 @@ pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
         add(without_open_escape(decoded(spelling.as_bytes())), "");
     }
     for count in [1, 2, 3, 5, 9] {
-        if let Some((taken, rest)) = value.split_at_checked(count).filter(|(taken, _)| may_end_escape(taken))
+        if let Some((prefix, rest)) =
+            value.split_at_checked(count).filter(|(prefix, _)| may_end_escape(prefix))
         {
-            add(without_open_escape(decoded(rest.as_bytes())), taken);
+            add(without_open_escape(decoded(rest.as_bytes())), prefix);
         }
     }
     for spelling in [value.to_lowercase(), value.to_uppercase(), value.chars().rev().collect()] {
@@ -43,7 +46,7 @@ pub(crate) fn patterns_of(value: &str) -> Vec<SecretPattern> {
         add(spelling.into_bytes(), "");
     }
     for offset in 0..3 {
-        for alphabet in [STANDARD, URL_SAFE] {
+        for alphabet in [&STANDARD, &URL_SAFE] {
             add(within_base64(value.as_bytes(), offset, alphabet), "");
         }
     }
@@ -62,29 +65,20 @@ fn without_open_escape(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Whether the first bytes of a value can be the last ones of an escape.
-fn may_end_escape(taken: &str) -> bool {
+fn may_end_escape(prefix: &str) -> bool {
     let are_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match taken.split_at_checked(1) {
+    match prefix.split_at_checked(1) {
         Some((first, "")) => "nrtbf".contains(first) || are_hexadecimal(first),
         Some(("x", rest)) if rest.len() == 2 => are_hexadecimal(rest),
         Some(("u", rest)) if rest.len() == 4 => are_hexadecimal(rest),
         Some(("U", rest)) if rest.len() == 8 => are_hexadecimal(rest),
-        _ => taken.len() == 2 && are_hexadecimal(taken),
+        _ => prefix.len() == 2 && are_hexadecimal(prefix),
     }
 }
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 /// The digits of a value that begins `offset` bytes after a group of three: those that its neighbours do not change.
-fn within_base64(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> Vec<u8> {
-    let bits = |place: usize| -> u8 {
-        let bit_at = |bit: usize| {
-            let byte = (bit / 8).checked_sub(offset).and_then(|index| value.get(index)).copied().unwrap_or(0);
-            byte >> (7 - bit % 8) & 1
-        };
-        (0..6).fold(0, |sum, step| sum << 1 | bit_at(place * 6 + step))
-    };
+fn within_base64(value: &[u8], offset: usize, alphabet: &GeneralPurpose) -> Vec<u8> {
+    let digits = alphabet.encode([vec![0; offset].as_slice(), value].concat());
     let (first, last) = ((offset * 8).div_ceil(6), (offset + value.len()) * 8 / 6);
-    (first..last).map(|place| alphabet[usize::from(bits(place))]).collect()
+    digits.as_bytes()[first..last].to_vec()
 }

@@ -46,7 +46,7 @@ impl Block {
 }
 
 impl MessageReader {
-    fn take_usage(&mut self, usage: Option<&Value>) {
+    fn read_usage(&mut self, usage: Option<&Value>) {
         let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(count_of);
         if let Some(input) = count("input_tokens") {
             let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
@@ -97,14 +97,12 @@ impl ReplyReader for MessageReader {
 
     fn whole(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         let reply = json_of(body)?;
-        if reply.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(HttpFailure::instead_of_answer("the answer is an error", &reply));
-        }
+        HttpFailure::check("the answer is an error", &reply)?;
         let content = reply.get("content").and_then(Value::as_array);
         let content = content.ok_or_else(|| HttpFailure::protocol("the answer has no `content`"))?;
         self.blocks = content.iter().map(Block::of).collect();
         self.stop_reason = reply.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
-        self.take_usage(reply.get("usage"));
+        self.read_usage(reply.get("usage"));
         self.output()
     }
 
@@ -113,7 +111,7 @@ impl ReplyReader for MessageReader {
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
                 self.has_begun = true;
-                self.take_usage(event.pointer("/message/usage"));
+                self.read_usage(event.pointer("/message/usage"));
             }
             "content_block_start" => {
                 if self.blocks.len() >= MAX_CONTENT_BLOCKS {
@@ -141,7 +139,7 @@ impl ReplyReader for MessageReader {
                 if let Some(reason) = event.pointer("/delta/stop_reason").and_then(Value::as_str) {
                     self.stop_reason = Some(reason.to_owned());
                 }
-                self.take_usage(event.get("usage"));
+                self.read_usage(event.get("usage"));
             }
             "error" => {
                 return Err(HttpFailure::instead_of_answer("the stream ended with an error", &event));

@@ -1,7 +1,9 @@
 //! The bodies of requests.
 
 use crate::api::{BackendError, GenerateRequest};
-use crate::conversation::{ToolChoice, call_of, function_of, inline_media, is_plain, merge, unsupported};
+use crate::conversation::{
+    ToolChoice, call_of, function_of, inline_media, is_plain, merge, put_known, unsupported,
+};
 use gage_config::{ANTHROPIC_MAX_TOKENS, HttpBackendConfig};
 use gage_core::{ContentPart, MediaKind, Message, Object, Role};
 use serde_json::{Value, json};
@@ -41,11 +43,7 @@ pub(super) fn body_of(
         ("stop_sequences", params.stop.map(Value::from)),
         ("stream", stream.then_some(Value::Bool(true))),
     ];
-    for (key, value) in further {
-        if let Some(value) = value {
-            body.insert(key.to_owned(), value);
-        }
-    }
+    put_known(&mut body, further);
     if !request.tools.is_empty() {
         body.insert("tools".to_owned(), request.tools.iter().map(tool).collect());
         if let Some(choice) = &request.tool_choice {
@@ -65,9 +63,7 @@ pub(super) fn body_of(
 fn tool(tool: &Value) -> Value {
     let (name, description, parameters) = function_of(tool);
     let mut object = Object::from_iter([("name".to_owned(), name.into())]);
-    if let Some(description) = description {
-        object.insert("description".to_owned(), description.clone());
-    }
+    put_known(&mut object, [("description", description.cloned())]);
     let schema = parameters.cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}}));
     object.insert("input_schema".to_owned(), schema);
     Value::Object(object)

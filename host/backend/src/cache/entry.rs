@@ -16,8 +16,9 @@ pub(super) trait CacheEntry: Sized + Send + 'static {
     fn read(text: &str) -> Option<Self>;
 }
 
+/// The fields of a [`ModelOutput`] as they are kept.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "ModelOutput", deny_unknown_fields)]
 struct CachedCompletion {
     answer: String,
     answer_normalized: Option<String>,
@@ -29,35 +30,18 @@ struct CachedCompletion {
     extra: Object,
 }
 
+/// An answer that serde writes and reads as [`CachedCompletion`].
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CachedScores {
-    scores: Vec<ContinuationScore>,
-    usage: Option<Usage>,
-}
+#[serde(transparent)]
+struct KeptOutput(#[serde(with = "CachedCompletion")] ModelOutput);
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CachedRolling {
-    logprob: f64,
-    token_count: u64,
-    byte_count: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CachedEmbedding {
-    vectors: Vec<Vec<f32>>,
-    usage: Option<Usage>,
-}
-
-/// JSON can hold all of these.
+/// The text of an answer: JSON can hold all of these.
 fn text_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
 impl CacheEntry for ModelOutput {
-    /// What a filter cut off, what ended for a reason that nobody knows, and an answer that is empty are asked for again.
+    /// Filtered answers, answers with an unknown finish reason and empty answers are requested again.
     fn is_whole(&self) -> bool {
         match self.finish_reason {
             FinishReason::Stop | FinishReason::Length => !self.answer.trim().is_empty(),
@@ -67,30 +51,11 @@ impl CacheEntry for ModelOutput {
     }
 
     fn write(&self) -> String {
-        let ModelOutput { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra } =
-            self.clone();
-        text_of(&CachedCompletion {
-            answer,
-            answer_normalized,
-            finish_reason,
-            usage,
-            continuations,
-            rolling,
-            extra,
-        })
+        text_of(&KeptOutput(self.clone()))
     }
 
     fn read(text: &str) -> Option<ModelOutput> {
-        let CachedCompletion {
-            answer,
-            answer_normalized,
-            finish_reason,
-            usage,
-            continuations,
-            rolling,
-            extra,
-        } = serde_json::from_str(text).ok()?;
-        Some(ModelOutput { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra })
+        serde_json::from_str(text).ok().map(|KeptOutput(output)| output)
     }
 }
 
@@ -101,12 +66,11 @@ impl CacheEntry for LoglikelihoodOutput {
     }
 
     fn write(&self) -> String {
-        text_of(&CachedScores { scores: self.scores.clone(), usage: self.usage })
+        text_of(self)
     }
 
     fn read(text: &str) -> Option<LoglikelihoodOutput> {
-        let CachedScores { scores, usage } = serde_json::from_str(text).ok()?;
-        Some(LoglikelihoodOutput { scores, usage })
+        serde_json::from_str(text).ok()
     }
 }
 
@@ -116,13 +80,11 @@ impl CacheEntry for RollingOutput {
     }
 
     fn write(&self) -> String {
-        let RollingOutput { logprob, token_count, byte_count } = *self;
-        text_of(&CachedRolling { logprob, token_count, byte_count })
+        text_of(self)
     }
 
     fn read(text: &str) -> Option<RollingOutput> {
-        let CachedRolling { logprob, token_count, byte_count } = serde_json::from_str(text).ok()?;
-        Some(RollingOutput { logprob, token_count, byte_count })
+        serde_json::from_str(text).ok()
     }
 }
 
@@ -132,12 +94,11 @@ impl CacheEntry for EmbedOutput {
     }
 
     fn write(&self) -> String {
-        text_of(&CachedEmbedding { vectors: self.vectors.clone(), usage: self.usage })
+        text_of(self)
     }
 
     fn read(text: &str) -> Option<EmbedOutput> {
-        let CachedEmbedding { vectors, usage } = serde_json::from_str(text).ok()?;
-        Some(EmbedOutput { vectors, usage })
+        serde_json::from_str(text).ok()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Under which key an answer is kept: the digest of everything that can change it.
 //!
-//! Where a structure is taken apart here, it is so without `..`: whoever adds a field has to say whether it counts.
+//! Structures are destructured without `..`, so that a new field has to be counted or left out explicitly.
 
 use super::store::FORMAT;
 use crate::api::{
@@ -25,7 +25,7 @@ pub(crate) struct CacheKeys {
 }
 
 impl CacheKeys {
-    /// The keys of a backend; nothing for one whose answers hang on more than it is told. `grants` are those of a
+    /// The keys of a backend; `None` if its answers depend on more than the request. `grants` are those of a
     /// component.
     pub(crate) fn new(spec: &BackendSpec, info: &BackendInfo, grants: Option<&Grants>) -> Option<CacheKeys> {
         let (is, sees_id) = match &spec.kind {
@@ -37,7 +37,7 @@ impl CacheKeys {
         Some(CacheKeys { backend, default_params: spec.default_params().clone(), sees_id })
     }
 
-    /// The key of a conversation to continue; nothing where nobody says which of several answers to it is wanted.
+    /// The key of a conversation to continue; `None` if the request has no draw index.
     pub(super) fn of_generate(&self, request: &GenerateRequest) -> Option<Digest> {
         let GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw } = request;
         let DrawIndex { repeat, prompt: number, attempt } = (*draw)?;

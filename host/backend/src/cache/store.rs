@@ -28,7 +28,7 @@ const BLOCK: u64 = 4096;
 /// How full a folder is after some of its files had to go, in tenths of its share.
 const TENTHS_LEFT: u64 = 9;
 
-/// A file that was not renamed after so long belongs to nobody.
+/// A file that was not renamed within this time was abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// What the names of files begin with until they are whole.
@@ -39,7 +39,7 @@ const UNFINISHED: &str = ".new-";
 pub enum AnswerReading {
     /// They are.
     Use,
-    /// Everything is asked anew, and takes the place of what is there.
+    /// Every request is made again, and its answer replaces the one in the cache.
     Replace,
 }
 
@@ -62,7 +62,7 @@ pub struct AnswerCache {
     sizes: Vec<Mutex<Option<u64>>>,
 }
 
-/// What lies under a key.
+/// The result of a lookup.
 pub(super) enum Lookup<T> {
     Answer(T),
     Nothing,
@@ -115,7 +115,7 @@ impl AnswerCache {
                 text.drain(..=head.len());
                 Lookup::Answer(text)
             }
-            // It is written anew when there is an answer.
+            // It is written again when there is an answer.
             _ => Lookup::Damaged,
         }
     }

@@ -1,6 +1,6 @@
 //! What an answer says, whole or in events. Each event has the shape of a whole answer.
 
-use crate::conversation::{call_value, count_of};
+use crate::conversation::{call_value, count_of, put_known};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -19,10 +19,8 @@ pub(super) struct ContentReader {
 
 impl ContentReader {
     /// Takes a whole answer or a piece of one; says whether there was some of the text in it.
-    fn take(&mut self, reply: &Value) -> Result<bool, HttpFailure> {
-        if reply.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(HttpFailure::instead_of_answer("the answer is an error", reply));
-        }
+    fn add(&mut self, reply: &Value) -> Result<bool, HttpFailure> {
+        HttpFailure::check("the answer is an error", reply)?;
         let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(count_of);
         if let Some(prompt_tokens) = count("promptTokenCount") {
             let thought = count("thoughtsTokenCount").unwrap_or(0);
@@ -80,11 +78,7 @@ impl ContentReader {
             ("tool_calls", (!self.calls.is_empty()).then_some(Value::Array(self.calls))),
             ("refusal", refusal.map(Value::from)),
         ];
-        for (name, value) in further {
-            if let Some(value) = value {
-                output.extra.insert(name.to_owned(), value);
-            }
-        }
+        put_known(&mut output.extra, further);
         Ok(output)
     }
 }
@@ -93,12 +87,12 @@ impl ReplyReader for ContentReader {
     type Output = ModelOutput;
 
     fn whole(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
-        self.take(&json_of(body)?)?;
+        self.add(&json_of(body)?)?;
         self.output()
     }
 
     fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
-        self.take(&json_of(data.as_bytes())?)
+        self.add(&json_of(data.as_bytes())?)
     }
 
     fn end(self) -> Result<ModelOutput, HttpFailure> {

@@ -1,7 +1,7 @@
 //! The bodies of requests.
 
 use crate::api::GenerateRequest;
-use crate::conversation::{ToolChoice, call_of, function_of, inline_media, merge};
+use crate::conversation::{ToolChoice, call_of, function_of, inline_media, merge, put_known};
 use gage_config::HttpBackendConfig;
 use gage_core::{ContentPart, Message, Object, Role};
 use serde_json::{Value, json};
@@ -33,8 +33,9 @@ pub(super) fn body_of(request: GenerateRequest, config: &HttpBackendConfig) -> (
         ("presencePenalty", params.presence_penalty.map(Value::from)),
         ("frequencyPenalty", params.frequency_penalty.map(Value::from)),
     ];
-    let settings = settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    body.insert("generationConfig".to_owned(), Value::Object(settings.collect()));
+    let mut config_of_answer = Object::new();
+    put_known(&mut config_of_answer, settings);
+    body.insert("generationConfig".to_owned(), Value::Object(config_of_answer));
     if !request.tools.is_empty() {
         let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
         body.insert("tools".to_owned(), json!([{"functionDeclarations": declarations}]));
@@ -55,11 +56,7 @@ pub(super) fn body_of(request: GenerateRequest, config: &HttpBackendConfig) -> (
 fn declaration(tool: &Value) -> Value {
     let (name, description, parameters) = function_of(tool);
     let mut object = Object::from_iter([("name".to_owned(), name.into())]);
-    for (key, value) in [("description", description), ("parameters", parameters)] {
-        if let Some(value) = value {
-            object.insert(key.to_owned(), value.clone());
-        }
-    }
+    put_known(&mut object, [("description", description.cloned()), ("parameters", parameters.cloned())]);
     Value::Object(object)
 }
 

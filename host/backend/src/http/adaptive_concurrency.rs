@@ -166,14 +166,14 @@ impl AdaptiveConcurrency {
 
     /// Doubles the limit before the answers are there, where nothing speaks against it: refusals come at once, and
     /// answers may take minutes.
-    pub(super) fn hurry(&mut self) {
+    pub(super) fn slow_start_tick(&mut self) {
         let thresholds = self.threshold();
         if self.is_slow_start() && !self.rounds.iter().any(|round| round.exceeds(thresholds)) {
             self.limit = (self.limit * 2.0).min(self.most);
         }
     }
 
-    /// A request is sent, with which so many are in flight; says in which round.
+    /// Counts a request that is sent, and returns the number of its round. `in_flight` includes it.
     pub(super) fn sent(&mut self, in_flight: usize) -> u64 {
         if self.rounds.back().is_none_or(|round| round.sent >= round.size) {
             let size = (self.limit as u32).clamp(*ROUND.start(), *ROUND.end());

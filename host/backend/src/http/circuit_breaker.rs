@@ -1,4 +1,7 @@
-//! Whether a host is within reach. Takes moments, and waits for nothing.
+//! The circuit breaker of a host. Takes moments, and waits for nothing.
+//!
+//! `failsafe` 1.3 lets every call through when it is half open and does not say when to come again; here one probe goes ahead
+//! and the others wait until a known moment.
 
 use std::time::{Duration, Instant};
 
@@ -55,14 +58,14 @@ impl CircuitBreaker {
     }
 
     /// Whether a request may be sent now; `longest` is how long one may take.
-    pub(super) fn turn(&mut self, now: Instant, longest: Duration) -> Admission {
+    pub(super) fn admit(&mut self, now: Instant, longest: Duration) -> Admission {
         let Some(outage) = &mut self.outage else { return Admission::Go };
         if outage.probing_until.is_some_and(|until| now < until) || now < outage.next_probe {
             let lasted = now.saturating_duration_since(outage.since);
             if lasted >= self.settings.outage {
                 return Admission::Refuse(lasted);
             }
-            // Whoever waits looks again when the probe may have come back.
+            // Waiting requests try again when the probe may have returned.
             let pause = self.settings.base.max(Duration::from_millis(1));
             let probing = outage.probing_until.and_then(|_| now.checked_add(pause));
             let end = outage.since.checked_add(self.settings.outage);
@@ -74,13 +77,13 @@ impl CircuitBreaker {
     }
 
     /// The host answered, whatever it said.
-    pub(super) fn reached(&mut self) {
+    pub(super) fn on_response(&mut self) {
         self.failures = 0;
         self.outage = None;
     }
 
     /// There was no connection, or it broke.
-    pub(super) fn failed(&mut self, now: Instant) {
+    pub(super) fn on_connection_error(&mut self, now: Instant) {
         self.failures = self.failures.saturating_add(1);
         match &mut self.outage {
             None if self.failures >= self.settings.after => {
@@ -125,26 +128,26 @@ mod tests {
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let mut breaker = CircuitBreaker::new(SETTINGS);
         for _ in 0..3 {
-            assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Go);
-            breaker.failed(start);
+            assert_eq!(breaker.admit(start, MAX_BACKOFF), Admission::Go);
+            breaker.on_connection_error(start);
         }
-        assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Wait(at(1)));
-        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Go);
-        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Wait(at(2)), "the probe is under way");
-        breaker.failed(at(1));
-        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Wait(at(3)));
+        assert_eq!(breaker.admit(start, MAX_BACKOFF), Admission::Wait(at(1)));
+        assert_eq!(breaker.admit(at(1), MAX_BACKOFF), Admission::Go);
+        assert_eq!(breaker.admit(at(1), MAX_BACKOFF), Admission::Wait(at(2)), "the probe is under way");
+        breaker.on_connection_error(at(1));
+        assert_eq!(breaker.admit(at(1), MAX_BACKOFF), Admission::Wait(at(3)));
         for (probe, next) in [(3, 7), (7, 11), (11, 15), (15, 19)] {
-            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Admission::Go);
-            breaker.failed(at(probe));
-            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Admission::Wait(at(next)));
+            assert_eq!(breaker.admit(at(probe), MAX_BACKOFF), Admission::Go);
+            breaker.on_connection_error(at(probe));
+            assert_eq!(breaker.admit(at(probe), MAX_BACKOFF), Admission::Wait(at(next)));
         }
-        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Admission::Go);
-        breaker.failed(at(19));
-        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Admission::Wait(at(20)));
-        assert_eq!(breaker.turn(at(20), MAX_BACKOFF), Admission::Refuse(Duration::from_secs(20)));
-        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Admission::Go, "there is always a next probe");
-        breaker.reached();
-        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Admission::Go);
+        assert_eq!(breaker.admit(at(19), MAX_BACKOFF), Admission::Go);
+        breaker.on_connection_error(at(19));
+        assert_eq!(breaker.admit(at(19), MAX_BACKOFF), Admission::Wait(at(20)));
+        assert_eq!(breaker.admit(at(20), MAX_BACKOFF), Admission::Refuse(Duration::from_secs(20)));
+        assert_eq!(breaker.admit(at(23), MAX_BACKOFF), Admission::Go, "there is always a next probe");
+        breaker.on_response();
+        assert_eq!(breaker.admit(at(23), MAX_BACKOFF), Admission::Go);
         assert_eq!(breaker.openings(), 1);
     }
 
@@ -153,17 +156,17 @@ mod tests {
         let start = Instant::now();
         let mut breaker = CircuitBreaker::new(SETTINGS);
         for _ in 0..10 {
-            breaker.failed(start);
-            breaker.failed(start);
-            breaker.reached();
+            breaker.on_connection_error(start);
+            breaker.on_connection_error(start);
+            breaker.on_response();
         }
-        assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Go);
+        assert_eq!(breaker.admit(start, MAX_BACKOFF), Admission::Go);
         for _ in 0..3 {
-            breaker.failed(start);
+            breaker.on_connection_error(start);
         }
         let probed = start + Duration::from_secs(1);
-        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Admission::Go);
+        assert_eq!(breaker.admit(probed, MAX_BACKOFF), Admission::Go);
         breaker.abandoned();
-        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Admission::Go);
+        assert_eq!(breaker.admit(probed, MAX_BACKOFF), Admission::Go);
     }
 }

@@ -7,9 +7,10 @@ use super::statistics::Counters;
 use crate::api::BackendErrorKind;
 use crate::open_error::OpenError;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
-use gage_secrets::{SecretString, redact, redact_value_and_numbers, register_secret};
+use gage_secrets::{SecretString, register_secret};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use std::borrow::Cow;
+use std::error::Error as _;
+use std::iter::successors;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -26,7 +27,7 @@ pub(crate) struct HttpClient {
     pub(super) backend_id: String,
     pub(super) client: reqwest::Client,
     pub(super) host_name: String,
-    /// Which proxy stands between, for messages of connections that fail; empty where none does.
+    /// The proxy, for messages about connections that fail; empty if there is none.
     pub(super) by_way_of: String,
     pub(super) host: Arc<HostLimiter>,
     pub(super) permits: Semaphore,
@@ -100,14 +101,6 @@ impl HttpClient {
             message: format!("`{text}` is not an address: {error}"),
             help: None,
         })
-    }
-
-    /// Takes secrets out of an answer, should the server have repeated them.
-    pub(crate) fn scrub(answer: &mut String, extra: &mut gage_core::Object) {
-        if let Cow::Owned(clean) = redact(answer) {
-            *answer = clean;
-        }
-        redact_value_and_numbers(extra);
     }
 
     /// What was counted, and what was learned about the host.
@@ -237,13 +230,8 @@ fn describe(error: &reqwest::Error) -> String {
     } else {
         "the request failed"
     };
-    let mut text = what.to_owned();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
+    let causes = successors(error.source(), |&cause| cause.source());
+    causes.fold(what.to_owned(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

@@ -44,6 +44,14 @@ impl HttpFailure {
         }
     }
 
+    /// Checks that there is no error in the place of an answer.
+    pub(crate) fn check(what: &str, body: &Value) -> Result<(), HttpFailure> {
+        match body.get("error") {
+            Some(error) if !error.is_null() => Err(HttpFailure::instead_of_answer(what, body)),
+            _ => Ok(()),
+        }
+    }
+
     /// A reply that is not what the protocol promises. Another try may bring a better one.
     pub(crate) fn protocol(message: impl Into<String>) -> HttpFailure {
         HttpFailure::passing(BackendErrorKind::Protocol, message)
@@ -69,7 +77,7 @@ impl Refusal<'_> {
         words.map(str::to_lowercase).collect()
     }
 
-    /// The status that an error stands for which came without one: its own number, or what its codes mean.
+    /// The status that an error without one stands for: its own number, or the meaning of its codes.
     fn implied_status(&self) -> Option<u16> {
         let error = self.body.get("error");
         let number = [error, Some(self.body)].into_iter().flatten().find_map(|place| {

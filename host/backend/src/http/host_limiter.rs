@@ -15,7 +15,7 @@ use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 
 /// How long nobody needs to have been refused for the limit to double before the answers are there. A refusal
 /// comes back in less, from wherever it comes.
-const HURRY: Duration = Duration::from_millis(100);
+const SLOW_START_TICK: Duration = Duration::from_millis(100);
 
 /// The hosts that the backends of a process ask, each with its limits.
 #[derive(Clone, Default)]
@@ -58,10 +58,10 @@ pub(super) enum Rejected {
 pub(super) struct HostLimiter {
     state: Mutex<HostState>,
     permits: Semaphore,
-    /// Whoever has it looks after the limit for all who wait.
-    hurrying: Semaphore,
-    /// Whoever has it is the next to take from the budgets.
-    affording: Semaphore,
+    /// Its holder runs the slow start for all that wait.
+    slow_start_turn: Semaphore,
+    /// Its holder is the next to spend from the budgets.
+    budget_turn: Semaphore,
     /// Told when something was given back to a budget.
     settled: Notify,
 }
@@ -71,12 +71,12 @@ struct HostState {
     /// How many permits there are, given out or not.
     permits: usize,
     /// How many of them are to disappear when they come back.
-    owed: usize,
+    excess: usize,
     in_flight: usize,
     paused_until: Option<Instant>,
-    taking: ThrottleState,
+    throttle: ThrottleState,
     /// When the limit may double next.
-    hurry_at: Option<Instant>,
+    next_tick: Option<Instant>,
     breaker: CircuitBreaker,
     requests: Option<TokenBucket>,
     tokens: Option<TokenBucket>,
@@ -89,10 +89,10 @@ impl HostState {
         self.requests.is_some() || self.tokens.is_some()
     }
 
-    fn afford(&mut self, tokens: u64, now: Instant) {
+    fn acquire_budget(&mut self, tokens: u64, now: Instant) {
         for (budget, amount) in [(&mut self.requests, 1), (&mut self.tokens, tokens)] {
             if let Some(budget) = budget {
-                budget.take(amount, now);
+                budget.spend(amount, now);
             }
         }
     }
@@ -111,11 +111,11 @@ impl HostLimiter {
         let state = HostState {
             concurrency,
             permits,
-            owed: 0,
+            excess: 0,
             in_flight: 0,
             paused_until: None,
-            taking: ThrottleState::default(),
-            hurry_at: None,
+            throttle: ThrottleState::default(),
+            next_tick: None,
             breaker,
             requests: None,
             tokens: None,
@@ -125,8 +125,8 @@ impl HostLimiter {
         HostLimiter {
             state: Mutex::new(state),
             permits: Semaphore::new(permits),
-            hurrying: Semaphore::new(1),
-            affording: Semaphore::new(1),
+            slow_start_turn: Semaphore::new(1),
+            budget_turn: Semaphore::new(1),
             settled: Notify::new(),
         }
     }
@@ -153,7 +153,7 @@ impl HostLimiter {
 
     /// How many requests it has answered.
     pub(super) fn answers(&self) -> u64 {
-        self.state().taking.answers()
+        self.state().throttle.answers()
     }
 
     /// Whether some requests are refused whatever the load.
@@ -161,17 +161,21 @@ impl HostLimiter {
         self.state().concurrency.tolerates()
     }
 
-    /// Waits until a request may be sent that takes about so many tokens, and at most so long.
-    pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<RequestPermit<'_>, Rejected> {
+    /// Waits until a request of about `tokens` tokens may be sent, which takes `longest` at most.
+    pub(super) async fn acquire(
+        &self,
+        tokens: u64,
+        longest: Duration,
+    ) -> Result<RequestPermit<'_>, Rejected> {
         // Who has to wait does so in a box of its own, so that no other request has room for it.
         let permit = match self.permits.try_acquire() {
             Ok(permit) => permit,
             Err(_) => Box::pin(self.permit()).await.map_err(|_| Rejected::Closed)?,
         };
-        let mut pass = RequestPermit { host: self, permit: Some(permit), sent: None, tokens };
+        let mut request_permit = RequestPermit { host: self, permit: Some(permit), sent: None, tokens };
         let has_budget = self.state().has_budget();
         if has_budget {
-            Box::pin(self.afford(tokens)).await;
+            Box::pin(self.acquire_budget(tokens)).await;
         }
         loop {
             let until = {
@@ -179,15 +183,15 @@ impl HostLimiter {
                 let now = now();
                 match state.paused_until.filter(|until| *until > now) {
                     Some(until) => until,
-                    None => match state.breaker.turn(now, longest) {
+                    None => match state.breaker.admit(now, longest) {
                         Admission::Wait(until) => until,
                         Admission::Refuse(lasted) => return Err(Rejected::OutOfReach(lasted)),
                         Admission::Go => {
                             state.in_flight += 1;
                             let in_flight = state.in_flight;
-                            pass.sent =
+                            request_permit.sent =
                                 Some(SentRequest { round: state.concurrency.sent(in_flight), at: now });
-                            return Ok(pass);
+                            return Ok(request_permit);
                         }
                     },
                 }
@@ -197,9 +201,9 @@ impl HostLimiter {
     }
 
     /// Takes from the budgets what a request needs once that is there, in the order in which it is asked for.
-    async fn afford(&self, tokens: u64) {
+    async fn acquire_budget(&self, tokens: u64) {
         // The semaphore is never closed.
-        let _turn = self.affording.acquire().await;
+        let _turn = self.budget_turn.acquire().await;
         loop {
             let settled = self.settled.notified();
             let until = {
@@ -209,7 +213,7 @@ impl HostLimiter {
                     [&state.requests, &state.tokens].map(|budget| budget.as_ref().map(|one| one.ready(now)));
                 match ready.into_iter().flatten().max().filter(|ready| *ready > now) {
                     Some(until) => until,
-                    None => return state.afford(tokens, now),
+                    None => return state.acquire_budget(tokens, now),
                 }
             };
             tokio::select! {
@@ -227,31 +231,31 @@ impl HostLimiter {
             tokio::select! {
                 biased;
                 permit = &mut permit => return permit,
-                () = self.hurry() => {}
+                () = self.slow_start_tick() => {}
             }
         }
         permit.await
     }
 
     /// Doubles the limit after a while, where nothing speaks against it.
-    async fn hurry(&self) {
+    async fn slow_start_tick(&self) {
         // The semaphore is never closed.
-        let _turn = self.hurrying.acquire().await;
+        let _turn = self.slow_start_turn.acquire().await;
         let at = {
             let now = now();
-            *self.state().hurry_at.get_or_insert_with(|| now.checked_add(HURRY).unwrap_or(now))
+            *self.state().next_tick.get_or_insert_with(|| now.checked_add(SLOW_START_TICK).unwrap_or(now))
         };
         tokio::time::sleep_until(tokio::time::Instant::from_std(at)).await;
         let mut state = self.state();
         let now = now();
-        state.hurry_at = now.checked_add(HURRY);
+        state.next_tick = now.checked_add(SLOW_START_TICK);
         if state.paused_until.is_none_or(|until| until <= now) {
-            state.concurrency.hurry();
+            state.concurrency.slow_start_tick();
             self.follow_limit(&mut state);
         }
     }
 
-    /// Lets nobody send for a while, since the server says so.
+    /// Pauses all requests for as long as the server asks.
     fn pause(state: &mut HostState, wait: Duration) {
         let now = now();
         let Some(until) = now.checked_add(wait) else { return };
@@ -266,11 +270,11 @@ impl HostLimiter {
     /// Makes as many permits as the limit says; those that are given out are taken back later.
     fn follow_limit(&self, state: &mut HostState) {
         let wanted = state.concurrency.limit();
-        let there = state.permits - state.owed;
+        let there = state.permits - state.excess;
         if wanted > there {
             let mut missing = wanted - there;
-            let kept = missing.min(state.owed);
-            state.owed -= kept;
+            let kept = missing.min(state.excess);
+            state.excess -= kept;
             missing -= kept;
             state.permits += missing;
             self.permits.add_permits(missing);
@@ -278,7 +282,7 @@ impl HostLimiter {
             let surplus = there - wanted;
             let gone = self.permits.forget_permits(surplus);
             state.permits -= gone;
-            state.owed += surplus - gone;
+            state.excess += surplus - gone;
         }
     }
 
@@ -315,20 +319,20 @@ impl RequestPermit<'_> {
     /// nothing is left of what the server allows.
     pub(super) fn end(
         mut self,
-        ending: AttemptOutcome,
-        asked: Option<Duration>,
+        outcome: AttemptOutcome,
+        retry_after: Option<Duration>,
         exhausted: Option<Duration>,
         used_tokens: Option<u64>,
     ) {
         let mut state = self.host.state();
         let now = now();
         if let Some(sent) = self.sent.take() {
-            match ending {
-                AttemptOutcome::Answered => state.taking.took(sent.at, now),
-                AttemptOutcome::Throttled => state.taking.refused(sent.at),
+            match outcome {
+                AttemptOutcome::Answered => state.throttle.on_success(sent.at, now),
+                AttemptOutcome::Throttled => state.throttle.on_refusal(sent.at),
                 AttemptOutcome::TimedOut | AttemptOutcome::ConnectionError => {}
             }
-            let end = match ending {
+            let end = match outcome {
                 AttemptOutcome::Throttled => RequestEnd::Refused,
                 AttemptOutcome::TimedOut => RequestEnd::Late,
                 AttemptOutcome::Answered | AttemptOutcome::ConnectionError => RequestEnd::Taken,
@@ -336,19 +340,19 @@ impl RequestPermit<'_> {
             state.concurrency.ended(sent.round, end, now.saturating_duration_since(sent.at));
             state.in_flight = state.in_flight.saturating_sub(1);
         }
-        match ending {
-            AttemptOutcome::Answered | AttemptOutcome::Throttled => state.breaker.reached(),
-            AttemptOutcome::ConnectionError => state.breaker.failed(now),
+        match outcome {
+            AttemptOutcome::Answered | AttemptOutcome::Throttled => state.breaker.on_response(),
+            AttemptOutcome::ConnectionError => state.breaker.on_connection_error(now),
             AttemptOutcome::TimedOut => state.breaker.abandoned(),
         }
         // One refusal among many answers concerns that request. Where most are refused, and none is answered that was sent
         // behind them, all wait.
-        let concerns_all = ending == AttemptOutcome::Throttled
+        let concerns_all = outcome == AttemptOutcome::Throttled
             && state.concurrency.is_refusing()
-            && !state.taking.may_take_others(now);
-        if let Some(wait) = asked.filter(|_| concerns_all) {
+            && !state.throttle.may_take_others(now);
+        if let Some(wait) = retry_after.filter(|_| concerns_all) {
             HostLimiter::pause(&mut state, wait);
-            state.taking.paused();
+            state.throttle.on_pause();
         }
         if let Some(wait) = exhausted {
             HostLimiter::pause(&mut state, wait);
@@ -357,13 +361,13 @@ impl RequestPermit<'_> {
             budget.settle(self.tokens, used);
             self.host.settled.notify_one();
         }
-        self.leave(&mut state);
+        self.release(&mut state);
     }
 
-    fn leave(&mut self, state: &mut HostState) {
+    fn release(&mut self, state: &mut HostState) {
         let Some(permit) = self.permit.take() else { return };
-        if state.owed > 0 {
-            state.owed -= 1;
+        if state.excess > 0 {
+            state.excess -= 1;
             state.permits -= 1;
             permit.forget();
         } else {
@@ -382,7 +386,7 @@ impl Drop for RequestPermit<'_> {
                 state.concurrency.abandoned(sent.round);
                 state.in_flight = state.in_flight.saturating_sub(1);
             }
-            self.leave(&mut state);
+            self.release(&mut state);
         }
     }
 }
@@ -425,20 +429,20 @@ mod tests {
         let began = now();
         // Two rounds: after the first one the limit is cut, which might have been the remedy.
         for _ in 0..32 + 22 {
-            let pass = host.enter(1, MAX_BACKOFF).await.expect("a pass");
+            let request_permit = host.acquire(1, MAX_BACKOFF).await.expect("a permit");
             assert_eq!(now(), began, "few refusals are the matter of those who were refused");
-            pass.end(AttemptOutcome::Throttled, Some(Duration::from_secs(7)), None, None);
+            request_permit.end(AttemptOutcome::Throttled, Some(Duration::from_secs(7)), None, None);
         }
-        host.enter(1, MAX_BACKOFF).await.expect("a pass").end(AttemptOutcome::Answered, None, None, None);
+        host.acquire(1, MAX_BACKOFF).await.expect("a permit").end(AttemptOutcome::Answered, None, None, None);
         assert_eq!((now() - began).as_secs(), 7);
         assert_eq!(host.statistics()["pauses"], 1);
         // Another backend at this host waits with it.
         let other = hosts.host("http://h", &limits(4), &retry());
         assert!(Arc::ptr_eq(&host, &other));
-        let pass = other.enter(1, MAX_BACKOFF).await.expect("a pass");
-        pass.end(AttemptOutcome::Answered, None, Some(Duration::from_secs(5)), None);
+        let request_permit = other.acquire(1, MAX_BACKOFF).await.expect("a permit");
+        request_permit.end(AttemptOutcome::Answered, None, Some(Duration::from_secs(5)), None);
         let began = now();
-        drop(host.enter(1, MAX_BACKOFF).await.expect("a pass"));
+        drop(host.acquire(1, MAX_BACKOFF).await.expect("a permit"));
         assert_eq!((now() - began).as_secs(), 5);
     }
 
@@ -453,15 +457,15 @@ mod tests {
             while under_way.first().is_some_and(|(end, _)| *end <= now()) {
                 under_way.remove(0).1.end(AttemptOutcome::Answered, None, None, None);
             }
-            let entered = tokio::time::timeout(Duration::from_millis(1), host.enter(1, MAX_BACKOFF)).await;
-            let Ok(pass) = entered else { continue };
-            let pass = pass.expect("a pass");
+            let entered = tokio::time::timeout(Duration::from_millis(1), host.acquire(1, MAX_BACKOFF)).await;
+            let Ok(request_permit) = entered else { continue };
+            let request_permit = request_permit.expect("a permit");
             if takes(now() - began) {
                 taken += 1;
-                under_way.push((now() + Duration::from_millis(50), pass));
+                under_way.push((now() + Duration::from_millis(50), request_permit));
             } else {
                 refused += 1;
-                pass.end(AttemptOutcome::Throttled, Some(wait), None, None);
+                request_permit.end(AttemptOutcome::Throttled, Some(wait), None, None);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -507,10 +511,10 @@ mod tests {
         let began = now();
         let mut sent = 0;
         let lasted = loop {
-            match host.enter(1, MAX_BACKOFF).await {
-                Ok(pass) => {
+            match host.acquire(1, MAX_BACKOFF).await {
+                Ok(request_permit) => {
                     sent += 1;
-                    pass.end(AttemptOutcome::ConnectionError, None, None, None);
+                    request_permit.end(AttemptOutcome::ConnectionError, None, None, None);
                 }
                 Err(Rejected::OutOfReach(lasted)) => break lasted,
                 Err(Rejected::Closed) => panic!("closed"),
@@ -530,7 +534,12 @@ mod tests {
         let host = hosts.host("http://h", &per_minute(60), &retry());
         let began = now();
         for _ in 0..66 {
-            host.enter(1, MAX_BACKOFF).await.expect("a pass").end(AttemptOutcome::Answered, None, None, None);
+            host.acquire(1, MAX_BACKOFF).await.expect("a permit").end(
+                AttemptOutcome::Answered,
+                None,
+                None,
+                None,
+            );
         }
         let waited = now() - began;
         assert!((58..=60).contains(&waited.as_secs()), "{waited:?}");
@@ -545,12 +554,12 @@ mod tests {
             for _ in 0..rounds {
                 let mut passes = Vec::new();
                 while passes.len() < host.state().concurrency.limit() {
-                    passes.push(host.enter(1, MAX_BACKOFF).await.expect("a pass"));
+                    passes.push(host.acquire(1, MAX_BACKOFF).await.expect("a permit"));
                 }
-                passes.drain(..).for_each(|pass| pass.end(ending, None, None, None));
+                passes.drain(..).for_each(|request_permit| request_permit.end(ending, None, None, None));
             }
             let state = host.state();
-            assert_eq!((state.in_flight, state.owed), (0, 0));
+            assert_eq!((state.in_flight, state.excess), (0, 0));
             assert_eq!(state.permits, state.concurrency.limit());
             assert_eq!(host.permits.available_permits(), state.permits);
         }

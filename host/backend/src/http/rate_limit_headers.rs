@@ -1,10 +1,11 @@
 //! What a server's headers say about when to come back.
 
+use jiff::{Span, SpanRelativeTo, Timestamp};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
-/// No span is longer: three hundred years, which nobody waits. Moments are spans since 1970.
+/// The longest span that is read, about three hundred years. Moments are spans since 1970.
 const MAX_HINT_SECONDS: f64 = 1e10;
 
 /// How long a server asks to wait before the next attempt: `retry-after-ms`, `x-ms-retry-after-ms`, or
@@ -35,31 +36,21 @@ pub(super) fn exhausted_for(headers: &HeaderMap, tokens: u64, now: SystemTime) -
     }
     let text = |name: String| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name: String| text(name)?.parse::<u64>().ok();
+    let schemes: [fn(&str, &str) -> String; 2] = [
+        |part, kind| format!("x-ratelimit-{part}-{kind}"),
+        |part, kind| format!("anthropic-ratelimit-{kind}-{part}"),
+    ];
     let kinds = [("requests", 1), ("tokens", tokens), ("input-tokens", tokens), ("output-tokens", 1)];
-    let of_account = kinds.into_iter().flat_map(|(kind, needed)| {
-        [
-            (
-                needed,
-                format!("x-ratelimit-remaining-{kind}"),
-                format!("x-ratelimit-limit-{kind}"),
-                format!("x-ratelimit-reset-{kind}"),
-            ),
-            (
-                needed,
-                format!("anthropic-ratelimit-{kind}-remaining"),
-                format!("anthropic-ratelimit-{kind}-limit"),
-                format!("anthropic-ratelimit-{kind}-reset"),
-            ),
-        ]
-    });
-    let refilling = of_account.filter_map(|(needed, remaining, limit, reset)| {
-        let remaining = number(remaining)?;
-        // Whoever does not say how much there is says that nothing is left.
-        let limit = number(limit).or((remaining == 0).then_some(1)).filter(|limit| *limit > remaining)?;
+    let of_account = kinds.into_iter().flat_map(|kind| schemes.map(|name| (kind, name)));
+    let refilling = of_account.filter_map(|((kind, needed), name)| {
+        let remaining = number(name("remaining", kind))?;
+        // Without a limit, only a remainder of 0 says that something is missing.
+        let limit = number(name("limit", kind)).or((remaining == 0).then_some(1));
+        let limit = limit.filter(|limit| *limit > remaining)?;
         if remaining >= needed.min(limit) {
             return None;
         }
-        let full = reset_in(text(reset)?, now)?;
+        let full = reset_in(text(name("reset", kind))?, now)?;
         let missing = needed.min(limit) - remaining;
         Some(full.mul_f64((missing as f64 / (limit - remaining) as f64).min(1.0)))
     });
@@ -80,46 +71,11 @@ fn reset_in(text: &str, now: SystemTime) -> Option<Duration> {
         }
         return seconds(number);
     }
-    if text.contains('T') {
-        return Some(rfc3339(text)?.duration_since(now).unwrap_or_default());
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Some(SystemTime::from(moment).duration_since(now).unwrap_or_default());
     }
-    let (mut total, mut rest) = (0.0, text);
-    while !rest.is_empty() {
-        let digits = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
-        let (number, behind) = rest.split_at(digits);
-        let letters = behind.find(|character: char| !character.is_ascii_alphabetic()).unwrap_or(behind.len());
-        let (unit, behind) = behind.split_at(letters);
-        let factor = match unit {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3_600.0,
-            "d" => 86_400.0,
-            _ => return None,
-        };
-        total += number.parse::<f64>().ok()? * factor;
-        rest = behind;
-    }
-    seconds(total)
-}
-
-/// A date like `2026-01-02T03:04:05Z`, in UTC; parts of a second are left out.
-fn rfc3339(text: &str) -> Option<SystemTime> {
-    let (date, time) = text.split_once('T')?;
-    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let mut time = time.strip_suffix('Z').or_else(|| time.strip_suffix("+00:00"))?.split(':');
-    let (hour, minute) = (time.next()?.parse::<i64>().ok()?, time.next()?.parse::<i64>().ok()?);
-    let second = time.next()?.parse::<f64>().ok()?;
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Days since 1970, with years that begin in March.
-    let year = if month <= 2 { year - 1 } else { year };
-    let days_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + days_of_year - 719_468;
-    let whole = u64::try_from(days * 86_400 + hour * 3_600 + minute * 60).ok()?;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(whole) + seconds(second)?)
+    let span = text.parse::<Span>().ok()?.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
+    Duration::try_from(span).ok()
 }
 
 fn seconds(number: f64) -> Option<Duration> {
@@ -176,6 +132,28 @@ mod tests {
         assert_eq!(retry_delay(&info("2.5s")), Some(Duration::from_millis(2_500)));
         assert_eq!(retry_delay(&info("soon")), None);
         assert_eq!(retry_delay(&Value::Null), None);
+    }
+
+    #[test]
+    fn resets_are_moments_or_spans() {
+        for (text, milliseconds) in [
+            ("20ms", Some(20)),
+            ("1.5s", Some(1_500)),
+            ("6m0s", Some(360_000)),
+            ("1h2m", Some(3_720_000)),
+            ("1d1s", Some(86_401_000)),
+            ("2.5", Some(2_500)),
+            ("1767323050", Some(5_000)),
+            ("1767323040", Some(0)),
+            ("2026-01-02T03:04:06.5Z", Some(1_500)),
+            ("2026-01-02T04:04:06+01:00", Some(1_000)),
+            ("1969-01-02T03:04:06Z", Some(0)),
+            ("-3s", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            assert_eq!(reset_in(text, now()), milliseconds.map(Duration::from_millis), "{text}");
+        }
     }
 
     #[test]

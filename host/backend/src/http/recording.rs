@@ -82,7 +82,7 @@ enum RecordingMode {
 }
 
 impl HttpRecording {
-    /// Begins to record into a file, behind what was recorded there before.
+    /// Begins to record into a file, after what was recorded there before.
     ///
     /// # Errors
     /// When the file cannot be written, or holds something else.

@@ -26,7 +26,7 @@ pub(crate) trait ReplyReader: Send {
         ))
     }
 
-    /// Whether the last event said that nothing of the answer is to come. What stands behind it is not read.
+    /// Whether the last event ended the answer. Later events are not read.
     fn is_complete(&self) -> bool {
         false
     }

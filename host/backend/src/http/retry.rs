@@ -1,7 +1,8 @@
 //! Retries: one request from the first attempt to its end.
 //!
-//! `backon` waits by a schedule; here the wait also depends on the server's headers and on the circuit breaker of the host, and
-//! the place of the request is lent to others meanwhile.
+//! `backon` 1.6 could take the server's wait (`adjust`) and the slot that is lent meanwhile (`sleep`), but gives its closures only
+//! the error of an attempt: how many attempts a request has depends on whether the host answered others meanwhile, so schedule,
+//! condition and limit would all be closures of this module.
 
 use super::client::{HttpClient, transport};
 use super::failure::{HttpFailure, Refusal, shown, wait_before};
@@ -12,26 +13,30 @@ use super::reply::{BodyReader, ReplyReader, StreamedReply};
 use super::statistics::Counters;
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
 use crate::cancellation::{retry_sleep, waiting};
+use crate::conversation::{bytes_of, estimate, tokens_of};
 use base64::Engine as _;
 use bytes::Bytes;
-use gage_secrets::redact;
+use gage_core::ModelOutput;
+use gage_secrets::{redact, redact_value_and_numbers};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
+use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::time::{Duration, Instant, SystemTime};
 
-/// So much of the body of a refusal is read.
+/// The most that is read of the body of a refusal.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
 /// What an attempt costs of the tries of a request, in quarters of one.
 const RETRY_COST: u32 = 4;
 
 /// The same of one that was refused for now while others were answered: the host is well, and the request will have its turn.
-const REFUSED_TRY: u32 = 1;
+const REFUSED_RETRY_COST: u32 = 1;
 
 /// What the type of an answer that comes in events begins with.
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// So long the end of a stream may take to come behind its answer.
+/// How long the rest of a stream may take after its answer is complete.
 const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// A request.
@@ -56,7 +61,7 @@ pub(crate) struct ResponseParser<T> {
 }
 
 impl<T> ResponseParser<T> {
-    /// For what has no ways of its own.
+    /// The parser of a protocol without special cases.
     pub(crate) fn plain() -> ResponseParser<T> {
         ResponseParser { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
     }
@@ -66,10 +71,10 @@ impl<T> ResponseParser<T> {
 struct Attempt<T> {
     result: Result<T, HttpFailure>,
     first: Option<Duration>,
-    ending: AttemptOutcome,
+    outcome: AttemptOutcome,
     exhausted: Option<Duration>,
     /// The answer as it came, where it is to be recorded.
-    taken: Option<Box<ParsedReply>>,
+    recorded: Option<Box<ParsedReply>>,
 }
 
 struct ParsedReply {
@@ -86,12 +91,42 @@ impl ParsedReply {
 }
 
 impl<T> Attempt<T> {
-    fn failed(failure: HttpFailure, ending: AttemptOutcome) -> Attempt<T> {
-        Attempt { result: Err(failure), first: None, ending, exhausted: None, taken: None }
+    fn failed(failure: HttpFailure, outcome: AttemptOutcome) -> Attempt<T> {
+        Attempt { result: Err(failure), first: None, outcome, exhausted: None, recorded: None }
+    }
+}
+
+impl<'c> HttpCall<'c> {
+    /// A request with a body that may generate so many tokens.
+    pub(crate) fn new(
+        id: &'c str,
+        url: &'c reqwest::Url,
+        body: &impl Serialize,
+        longest: Option<u32>,
+    ) -> Result<HttpCall<'c>, BackendError> {
+        let body = bytes_of(body)?;
+        Ok(HttpCall { id, url, tokens: estimate(&body, longest), body })
     }
 }
 
 impl HttpClient {
+    /// Asks for an answer, and takes secrets out of it, should the server have repeated them.
+    pub(crate) async fn generate<R: ReplyReader<Output = ModelOutput>>(
+        &self,
+        call: HttpCall<'_>,
+        reader: impl Fn() -> R + Send + Sync,
+        parser: ResponseParser<ModelOutput>,
+    ) -> Result<Reply<ModelOutput>, BackendError> {
+        let parser = ResponseParser { tokens: tokens_of, ..parser };
+        let mut reply = self.call(&call, reader, parser).await?;
+        let ModelOutput { answer, extra, .. } = &mut reply.output;
+        if let Cow::Owned(clean) = redact(answer) {
+            *answer = clean;
+        }
+        redact_value_and_numbers(extra);
+        Ok(reply)
+    }
+
     /// Sends a request until it is answered, cannot succeed, or was sent often enough.
     ///
     /// # Errors
@@ -113,24 +148,24 @@ impl HttpClient {
                 Some(digest) => {
                     Box::pin(self.replayed_or_sent(call, digest, &reader, &reading, attempts)).await?
                 }
-                None => self.sent(call, &reader, &reading, attempts).await?,
+                None => self.send_once(call, &reader, &reading, attempts).await?,
             };
             attempts += 1;
             let failure = match attempt.result {
                 Ok(output) => {
                     Counters::add(&self.counters.answered, 1);
-                    if let Some(taken) = attempt.taken {
-                        Box::pin(self.record(call, digest, *taken)).await;
+                    if let Some(recorded) = attempt.recorded {
+                        Box::pin(self.record(call, digest, *recorded)).await;
                     }
                     let timing = RequestTiming { latency, attempts, first_token: attempt.first };
                     return Ok(Reply { output, timing });
                 }
                 Err(failure) => failure,
             };
-            let failure = self.patient(failure);
+            let failure = self.within_patience(failure);
             let is_refused = failure.kind == BackendErrorKind::RateLimited;
             let waits_its_turn = is_refused && self.host.answers() > answers_before;
-            tried = tried.saturating_add(if waits_its_turn { REFUSED_TRY } else { RETRY_COST });
+            tried = tried.saturating_add(if waits_its_turn { REFUSED_RETRY_COST } else { RETRY_COST });
             if failure.may_pass && tried <= retry.most.saturating_mul(RETRY_COST) && !self.is_replay() {
                 self.counters.sent_again(failure.kind);
                 let wait = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
@@ -143,15 +178,15 @@ impl HttpClient {
                 continue;
             }
             self.counters.failed(failure.kind);
-            if let Some(taken) = attempt.taken {
-                Box::pin(self.record(call, digest, *taken)).await;
+            if let Some(recorded) = attempt.recorded {
+                Box::pin(self.record(call, digest, *recorded)).await;
             }
             return Err(self.error(call, failure, attempts));
         }
     }
 
     /// Waits for a slot of the host, sends a request once, and tells the host what came of it. Says how long it took.
-    async fn sent<R: ReplyReader>(
+    async fn send_once<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
         reader: &(impl Fn() -> R + Send + Sync),
@@ -161,9 +196,9 @@ impl HttpClient {
         let Ok(_permit) = waiting(self.permits.acquire()).await else {
             return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
         };
-        let pass = match waiting(self.host.enter(call.tokens, self.config.connection.timeout)).await {
-            Ok(pass) => pass,
-            Err(not_sent) => return Err(self.not_sent(not_sent, attempts)),
+        let permit = match waiting(self.host.acquire(call.tokens, self.config.connection.timeout)).await {
+            Ok(permit) => permit,
+            Err(rejected) => return Err(self.rejection_error(rejected, attempts)),
         };
         Counters::add(&self.counters.attempts, 1);
         Counters::add(&self.counters.bytes_sent, call.body.len());
@@ -175,11 +210,11 @@ impl HttpClient {
             Err(failure) => (failure.asked, None),
         };
         let bounded = |wait: Duration| wait.min(self.config.retry.asked_limit);
-        pass.end(attempt.ending, asked.map(bounded), attempt.exhausted.map(bounded), used);
+        permit.end(attempt.outcome, asked.map(bounded), attempt.exhausted.map(bounded), used);
         Ok((attempt, latency))
     }
 
-    /// The same attempt from a recording, where there is one to take it from.
+    /// The same attempt from a recording, if there is one.
     async fn replayed_or_sent<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
@@ -190,7 +225,7 @@ impl HttpClient {
     ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
         match self.replayed(call, digest, reader, reading).await {
             Some(attempt) => Ok((attempt, Duration::ZERO)),
-            None => self.sent(call, reader, reading, attempts).await,
+            None => self.send_once(call, reader, reading, attempts).await,
         }
     }
 
@@ -198,8 +233,8 @@ impl HttpClient {
         self.tape.as_ref().is_some_and(|tape| tape.is_replay())
     }
 
-    /// A server that asks for more patience than there is ends the request.
-    fn patient(&self, failure: HttpFailure) -> HttpFailure {
+    /// Ends a request if the server asks to wait longer than `retry_after_limit`.
+    fn within_patience(&self, failure: HttpFailure) -> HttpFailure {
         let limit = self.config.retry.asked_limit;
         match failure.asked {
             Some(asked) if failure.may_pass && asked > limit => HttpFailure {
@@ -233,8 +268,8 @@ impl HttpClient {
         BackendError { kind: failure.kind, message: redact(&message).into_owned(), attempts }
     }
 
-    fn not_sent(&self, not_sent: Rejected, attempts: u32) -> BackendError {
-        let (kind, message) = match not_sent {
+    fn rejection_error(&self, rejected: Rejected, attempts: u32) -> BackendError {
+        let (kind, message) = match rejected {
             Rejected::Closed => (BackendErrorKind::Internal, "the backend was closed".to_owned()),
             Rejected::OutOfReach(lasted) => (
                 BackendErrorKind::Connection,
@@ -282,19 +317,19 @@ impl HttpClient {
         let is_stream = is_success && is_event_stream(content_type);
         let mut refusal = Vec::new();
         let streamed = is_stream.then(|| StreamedReply::new(reader(), began));
-        let mut intake = BodyReader::new(streamed, is_kept, most);
+        let mut body_reader = BodyReader::new(streamed, is_kept, most);
         loop {
             match response.chunk().await {
                 Ok(None) => break,
-                Ok(Some(chunk)) if is_success => match intake.push(chunk) {
+                Ok(Some(chunk)) if is_success => match body_reader.push(chunk) {
                     Ok(false) => {}
                     Ok(true) => {
-                        leave(response);
+                        drain(response);
                         break;
                     }
                     Err(failure) => {
-                        let ending = ending_of(&failure);
-                        return Attempt::failed(failure, ending);
+                        let outcome = outcome_of(&failure);
+                        return Attempt::failed(failure, outcome);
                     }
                 },
                 Ok(Some(chunk)) => {
@@ -310,26 +345,26 @@ impl HttpClient {
                 Err(error) => return failed(&error, AttemptOutcome::Answered),
             }
         }
-        let received = intake.length() + refusal.len();
+        let received = body_reader.length() + refusal.len();
         Counters::add(&self.counters.bytes_received, received);
         let exhausted = rate_limit_headers::exhausted_for(&headers, call.tokens, SystemTime::now());
         if is_success {
-            let (result, first, body) = intake.finish(reader);
-            let taken = is_kept.then(|| ParsedReply::new(status, &headers, body));
-            let ending = result.as_ref().err().map_or(AttemptOutcome::Answered, ending_of);
-            return Attempt { result, first, ending, exhausted, taken };
+            let (result, first, body) = body_reader.finish(reader);
+            let recorded = is_kept.then(|| ParsedReply::new(status, &headers, body));
+            let outcome = result.as_ref().err().map_or(AttemptOutcome::Answered, outcome_of);
+            return Attempt { result, first, outcome, exhausted, recorded };
         }
-        let ending = if matches!(status, 429 | 503 | 529) {
+        let outcome = if matches!(status, 429 | 503 | 529) {
             AttemptOutcome::Throttled
         } else {
             AttemptOutcome::Answered
         };
         let result = self.refused(status, &headers, &refusal, reading);
-        let taken = is_kept.then(|| ParsedReply::new(status, &headers, refusal.into()));
-        Attempt { result, first: None, ending, exhausted, taken }
+        let recorded = is_kept.then(|| ParsedReply::new(status, &headers, refusal.into()));
+        Attempt { result, first: None, outcome, exhausted, recorded }
     }
 
-    /// What a status that is no success means.
+    /// The meaning of a status that is not a success.
     fn refused<T>(
         &self,
         status: u16,
@@ -377,7 +412,7 @@ impl HttpClient {
         Err(HttpFailure { kind, message, may_pass, asked })
     }
 
-    /// What a recording says to a request; nothing where this run makes one.
+    /// The recorded answer to a request; `None` if this run records.
     async fn replayed<R: ReplyReader>(
         &self,
         call: &HttpCall<'_>,
@@ -401,15 +436,21 @@ impl HttpClient {
         let result = if (200..300).contains(&exchange.status) {
             let is_stream = is_event_stream(&exchange.content_type);
             let streamed = is_stream.then(|| StreamedReply::new(reader(), Instant::now()));
-            let mut intake = BodyReader::new(streamed, false, usize::MAX);
-            match intake.push(body.into()) {
-                Ok(_) => intake.finish(reader).0,
+            let mut body_reader = BodyReader::new(streamed, false, usize::MAX);
+            match body_reader.push(body.into()) {
+                Ok(_) => body_reader.finish(reader).0,
                 Err(failure) => Err(failure),
             }
         } else {
             self.refused(exchange.status, &HeaderMap::new(), &body, reading)
         };
-        Some(Attempt { result, first: None, ending: AttemptOutcome::Answered, exhausted: None, taken: None })
+        Some(Attempt {
+            result,
+            first: None,
+            outcome: AttemptOutcome::Answered,
+            exhausted: None,
+            recorded: None,
+        })
     }
 
     /// Names a request on a tape: by who asks, what, and where, but neither by the server's address nor by what is secret.
@@ -424,10 +465,10 @@ impl HttpClient {
         hasher.finalize().to_hex().to_string()
     }
 
-    async fn record(&self, call: &HttpCall<'_>, digest: Option<String>, taken: ParsedReply) {
+    async fn record(&self, call: &HttpCall<'_>, digest: Option<String>, recorded: ParsedReply) {
         let (Some(tape), Some(digest)) = (&self.tape, digest) else { return };
-        let (body, is_base64) = match String::from_utf8(taken.body.into()) {
-            Ok(text) => (recording::without_secrets_of(text, &taken.content_type), false),
+        let (body, is_base64) = match String::from_utf8(recorded.body.into()) {
+            Ok(text) => (recording::without_secrets_of(text, &recorded.content_type), false),
             Err(error) => {
                 // Keys are ASCII, so they are found in the bytes as if these were characters.
                 let text: String = error.as_bytes().iter().map(|byte| char::from(*byte)).collect();
@@ -441,8 +482,8 @@ impl HttpClient {
             digest,
             backend_id: self.backend_id.clone(),
             path: call.url.path().to_owned(),
-            status: taken.status,
-            content_type: taken.content_type,
+            status: recorded.status,
+            content_type: recorded.content_type,
             body,
             is_base64,
         };
@@ -452,15 +493,15 @@ impl HttpClient {
 
 /// Lets the rest of a stream come whose answer is complete, so that its connection can be used again; a server
 /// that leaves it open loses it.
-fn leave(mut response: reqwest::Response) {
+fn drain(mut response: reqwest::Response) {
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
         tokio::time::timeout(MAX_DRAIN_TIME, rest).await.ok();
     });
 }
 
-/// How an answer ended that was none.
-fn ending_of(failure: &HttpFailure) -> AttemptOutcome {
+/// The outcome of an attempt whose answer was a failure.
+fn outcome_of(failure: &HttpFailure) -> AttemptOutcome {
     if failure.kind == BackendErrorKind::RateLimited {
         AttemptOutcome::Throttled
     } else {

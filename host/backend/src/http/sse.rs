@@ -1,7 +1,7 @@
 //! Server-sent events, put together from pieces that end anywhere.
 //!
-//! `eventsource-stream`, the crate for this, holds whatever a server sends until a line ends, and so bounds no event; it
-//! also drops a last event without an empty line after it, which some servers send.
+//! `eventsource-stream` 0.2 parses all that it holds again with each piece, so that the time for a long line grows with the
+//! square of its length, bounds no event, and drops a last event without an empty line after it, which some servers send.
 
 /// Some servers begin their text with it.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -16,7 +16,7 @@ pub(super) struct EventStream {
     data: String,
     has_data: bool,
     ended_with_return: bool,
-    /// Whether the first line is behind it.
+    /// Whether the first line has been read.
     has_begun: bool,
 }
 
@@ -80,7 +80,7 @@ impl EventStream {
 
     fn take_line(&mut self, line: &str) -> Result<(), String> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        // The type of an event stands within its data in all protocols here; comments have no name.
+        // All protocols here name the type of an event in its data; comments have no field name.
         if name != "data" {
             return Ok(());
         }

@@ -25,7 +25,7 @@ impl ThrottleState {
     }
 
     /// A request that was sent then is answered now.
-    pub(super) fn took(&mut self, sent: Instant, now: Instant) {
+    pub(super) fn on_success(&mut self, sent: Instant, now: Instant) {
         self.answers += 1;
         let approach = |mean: &mut f64, seen: Duration| *mean += (seen.as_secs_f64() - *mean) / 4.0;
         match self.answered.replace(now) {
@@ -39,12 +39,12 @@ impl ThrottleState {
     }
 
     /// A request that was sent then is refused.
-    pub(super) fn refused(&mut self, sent: Instant) {
+    pub(super) fn on_refusal(&mut self, sent: Instant) {
         self.refusing_since.get_or_insert(sent);
     }
 
-    /// All wait; what was refused before says nothing about what is sent behind the pause.
-    pub(super) fn paused(&mut self) {
+    /// All requests wait; earlier refusals say nothing about what is sent after the pause.
+    pub(super) fn on_pause(&mut self) {
         self.refusing_since = None;
     }
 

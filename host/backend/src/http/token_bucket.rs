@@ -1,7 +1,7 @@
 //! Rate limits: how much may be asked in a minute. Takes moments, and waits for nothing.
 //!
-//! `governor` refuses what costs more than its burst and cannot be charged afterwards; the tokens of a
-//! reply are known only when it has come.
+//! `governor` 0.10 refuses an amount above its burst (`InsufficientCapacity`) and takes nothing back; the tokens of a reply are
+//! known, and settled, only when it has come.
 
 use std::time::{Duration, Instant};
 
@@ -21,24 +21,24 @@ impl TokenBucket {
         TokenBucket { per_minute: per_minute.max(1) as f64, earned_at: None }
     }
 
-    /// Makes it no larger than this.
+    /// Lowers the rate to this one, if it is higher.
     pub(super) fn lower(&mut self, per_minute: u64) {
         self.per_minute = self.per_minute.min(per_minute.max(1) as f64);
     }
 
-    /// From when on something may be taken; now, if nothing stands in the way.
+    /// The moment from which on something may be spent; `now` if that is already so.
     pub(super) fn ready(&self, now: Instant) -> Instant {
         let from = self.earned_at.map_or(now, |earned| earned.max(now));
         from.checked_sub(MINUTE / 10).map_or(now, |early| early.max(now))
     }
 
-    /// Takes an amount.
-    pub(super) fn take(&mut self, amount: u64, now: Instant) {
+    /// Spends an amount.
+    pub(super) fn spend(&mut self, amount: u64, now: Instant) {
         let from = self.earned_at.map_or(now, |earned| earned.max(now));
         self.earned_at = from.checked_add(self.time_for(amount)).or(Some(from));
     }
 
-    /// Gives back what was taken and not used, or takes what was used beyond it.
+    /// Corrects a spent amount to the amount that was used.
     pub(super) fn settle(&mut self, taken: u64, used: u64) {
         let Some(earned) = self.earned_at else { return };
         let settled = if used > taken {
@@ -63,7 +63,7 @@ mod tests {
         let now = Instant::now();
         let mut budget = TokenBucket::new(600);
         assert_eq!(budget.ready(now), now);
-        (0..660).for_each(|_| budget.take(1, now));
+        (0..660).for_each(|_| budget.spend(1, now));
         assert_eq!(budget.ready(now) - now, Duration::from_secs(60));
     }
 
@@ -71,7 +71,7 @@ mod tests {
     fn what_was_not_used_is_given_back() {
         let now = Instant::now();
         let mut budget = TokenBucket::new(6_000);
-        budget.take(6_000, now);
+        budget.spend(6_000, now);
         assert_eq!(budget.ready(now) - now, Duration::from_secs(54));
         budget.settle(6_000, 1_000);
         assert_eq!(budget.ready(now) - now, Duration::from_secs(4));
@@ -79,9 +79,9 @@ mod tests {
         assert_eq!(budget.ready(now) - now, Duration::from_secs(14));
         // An idle minute is not saved up.
         let later = now + Duration::from_secs(600);
-        budget.take(600, later);
+        budget.spend(600, later);
         assert_eq!(budget.ready(later), later);
-        budget.take(600, later);
+        budget.spend(600, later);
         assert_eq!(budget.ready(later) - later, Duration::from_secs(6));
     }
 }

@@ -5,8 +5,8 @@ use super::image_placement::{images_of, rendered_with, with_marked_images};
 use super::json_schema_support::check_schema;
 use super::model_client::{ModelClient, internal};
 use super::model_program::ModelProgram;
-use super::open_error::{LlamaCppOpenError, LlamaCppOptions};
-use super::process;
+use super::open_options::LlamaCppOptions;
+use super::process::{self, not_started};
 use super::special_token_escaping::{SpecialTokens, texts_of, unused_mark};
 use super::warnings::warn_of_less;
 use crate::api::{
@@ -55,11 +55,11 @@ pub async fn open(
     options: LlamaCppOptions,
     program: &ModelProgram,
     kernels: Kernels,
-    pinned: Option<KernelVariant>,
-) -> Result<Arc<dyn Backend>, LlamaCppOpenError> {
+    pinned: Option<&KernelVariant>,
+) -> Result<Arc<dyn Backend>, String> {
     let mut model = options.model.clone();
     let path = model.model_path.clone();
-    let gguf = blocking(move || Ok(Gguf::read(&path)?)).await?;
+    let gguf = blocking(move || Gguf::read(&path).map_err(|error| error.to_string())).await?;
     let choices = match options.constraint.clone().map(constraint_of).transpose()? {
         None => None,
         Some(ConstraintSource::Choices(texts)) => Some(texts),
@@ -69,12 +69,10 @@ pub async fn open(
         }
     };
 
-    let program = program.find(kernels, pinned).map_err(LlamaCppOpenError::Program)?;
+    let program = program.find(kernels, pinned)?;
     let (link, opened) = process::start(model.clone(), program)?;
     let (opened, digest) = tokio::join!(opened, pinned_digest(&link, &model.model_path));
-    let loaded = opened
-        .map_err(|_| LlamaCppOpenError::Ended("it ended while it loaded the model".to_owned()))?
-        .map_err(LlamaCppOpenError::Model)?;
+    let loaded = opened.map_err(|_| not_started("it ended while it loaded the model"))??;
 
     warn_of_less(&model, &loaded);
     let (template, template_source) = template_of(&options.chat_template, &loaded.facts)?;
@@ -126,15 +124,16 @@ fn info_of(model: &ModelOptions, gguf: &Gguf, loaded: &LoadedModel, details: Obj
 
 /// Runs what blocks away from the threads that drive tasks.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, LlamaCppOpenError> + Send + 'static,
-) -> Result<T, LlamaCppOpenError> {
-    spawn_blocking(work).await.map_err(|error| LlamaCppOpenError::Ended(error.to_string()))?
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    spawn_blocking(work).await.map_err(not_started)?
 }
 
 /// The digest of a file that the model is loaded from, to which the file is pinned.
-async fn pinned_digest(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, LlamaCppOpenError> {
+async fn pinned_digest(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, String> {
     let (link, path) = (Arc::clone(link), path.to_owned());
-    blocking(move || link.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.into())).await
+    blocking(move || link.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.to_string()))
+        .await
 }
 
 /// A constraint as it is configured: choices as they are, or what a grammar is made from when the model is loaded.
@@ -143,13 +142,12 @@ enum ConstraintSource {
     Choices(Vec<String>),
 }
 
-fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, LlamaCppOpenError> {
+fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, String> {
     Ok(match constraint {
         OutputConstraint::Grammar(text) => ConstraintSource::Grammar(GrammarSource::Gbnf(text)),
         OutputConstraint::Choices(texts) => ConstraintSource::Choices(texts),
         OutputConstraint::JsonSchema(schema) => {
-            check_schema(&schema)
-                .map_err(|why| LlamaCppOpenError::Setting(format!("`json_schema`: {why}")))?;
+            check_schema(&schema).map_err(|why| format!("`json_schema`: {why}"))?;
             ConstraintSource::Grammar(GrammarSource::JsonSchema(schema.to_string()))
         }
     })
@@ -159,7 +157,7 @@ fn constraint_of(constraint: OutputConstraint) -> Result<ConstraintSource, Llama
 fn template_of(
     choice: &ChatTemplateChoice,
     facts: &ModelFacts,
-) -> Result<(ChatTemplate, &'static str), LlamaCppOpenError> {
+) -> Result<(ChatTemplate, &'static str), String> {
     let (text, origin) = match (choice, &facts.chat_template) {
         (ChatTemplateChoice::None, _) => return Ok((ChatTemplate::none(), "none")),
         (ChatTemplateChoice::Model, None) => {
@@ -174,7 +172,7 @@ fn template_of(
     };
     match ChatTemplate::compile(text, &facts.bos_token, &facts.eos_token) {
         Ok(template) => Ok((template, origin)),
-        Err(reason) => Err(LlamaCppOpenError::ChatTemplate { origin, reason }),
+        Err(reason) => Err(format!("{reason}; it is that of {origin}, give another one, or `none`")),
     }
 }
 
@@ -183,12 +181,13 @@ fn scored_text(continuation: &Continuation, text: String) -> ScoredText {
     ScoredText { id: continuation.id.clone(), text, byte_count }
 }
 
-fn mismatch() -> BackendError {
-    internal("the model answered another question than it was asked")
-}
-
-fn timing_of(done: &JobResult) -> RequestTiming {
-    RequestTiming { latency: done.latency, attempts: 1, first_token: done.first_token }
+/// The reply of a request that is done; `output` takes what it needs out of an answer of the right kind.
+fn reply<T>(done: JobResult, output: impl FnOnce(Answer) -> Option<T>) -> Result<Reply<T>, BackendError> {
+    let timing = RequestTiming { latency: done.latency, attempts: 1, first_token: done.first_token };
+    match output(done.answer) {
+        Some(output) => Ok(Reply { output, timing }),
+        None => Err(internal("the model answered another question than it was asked")),
+    }
 }
 
 /// An answer, with what else is known of it.
@@ -324,11 +323,10 @@ impl Backend for LlamaCppBackend {
             logprobs: self.logprobs,
         };
         let done = self.ask(id, Task::Generate(task)).await?;
-        let timing = timing_of(&done);
-        match done.answer {
-            Answer::Generated(generated) => Ok(Reply { output: output_of(generated), timing }),
-            _ => Err(mismatch()),
-        }
+        reply(done, |answer| match answer {
+            Answer::Generated(generated) => Some(output_of(generated)),
+            _ => None,
+        })
     }
 
     async fn loglikelihood(
@@ -338,13 +336,10 @@ impl Backend for LlamaCppBackend {
         let LoglikelihoodRequest { id, messages, prompt, continuations } = request;
         let (prompt, continuations) = self.prompt(&id, &messages, prompt, &[], &continuations)?;
         let done = self.ask(id, Task::Score { prompt, continuations }).await?;
-        let timing = timing_of(&done);
-        match done.answer {
-            Answer::Scored { scores, usage } => {
-                Ok(Reply { output: LoglikelihoodOutput { scores, usage: Some(usage) }, timing })
-            }
-            _ => Err(mismatch()),
-        }
+        reply(done, |answer| match answer {
+            Answer::Scored { scores, usage } => Some(LoglikelihoodOutput { scores, usage: Some(usage) }),
+            _ => None,
+        })
     }
 
     async fn rolling_loglikelihood(
@@ -355,25 +350,23 @@ impl Backend for LlamaCppBackend {
         let RollingRequest { id, text, has_special_tokens } = request;
         let prompt = Prompt { text, has_special_tokens, ..Prompt::default() };
         let done = self.ask(id, Task::Roll(prompt)).await?;
-        let timing = timing_of(&done);
-        match done.answer {
+        reply(done, |answer| match answer {
             Answer::Rolled { logprob, token_count } => {
-                Ok(Reply { output: RollingOutput { logprob, token_count, byte_count }, timing })
+                Some(RollingOutput { logprob, token_count, byte_count })
             }
-            _ => Err(mismatch()),
-        }
+            _ => None,
+        })
     }
 
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
         let done = self.ask(request.id, Task::Embed(request.texts)).await?;
-        let timing = timing_of(&done);
-        match done.answer {
+        reply(done, |answer| match answer {
             Answer::Embedded { vectors, tokens } => {
                 let usage = Some(Usage { prompt_tokens: tokens, completion_tokens: 0 });
-                Ok(Reply { output: EmbedOutput { vectors, usage }, timing })
+                Some(EmbedOutput { vectors, usage })
             }
-            _ => Err(mismatch()),
-        }
+            _ => None,
+        })
     }
 
     fn check_files(&self) -> Result<(), String> {

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// The files of all images in base64, in the order of the conversation.
 ///
 /// # Errors
-/// When one lies elsewhere: nothing is fetched.
+/// When an image is not a `data:` URL: nothing is fetched.
 pub fn images_of(id: &str, messages: &[Message]) -> Result<Vec<String>, BackendError> {
     let parts = messages.iter().flat_map(|message| &message.content);
     let urls = parts.filter_map(|part| match part {

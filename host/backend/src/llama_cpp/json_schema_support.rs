@@ -32,10 +32,10 @@ const VALUES: &[&str] = &["const", "default", "enum", "examples"];
 /// # Errors
 /// The place of the first keyword that it cannot, and why.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
-    look(schema, String::new())
+    check_at(schema, String::new())
 }
 
-fn look(schema: &Value, pointer: String) -> Result<(), String> {
+fn check_at(schema: &Value, pointer: String) -> Result<(), String> {
     match schema {
         Value::Object(members) => {
             if let Some((keyword, why)) = left_out(members) {
@@ -45,16 +45,18 @@ fn look(schema: &Value, pointer: String) -> Result<(), String> {
             }
             members.iter().filter(|(keyword, _)| !VALUES.contains(&keyword.as_str())).try_for_each(
                 |(keyword, value)| match value {
-                    Value::Object(named) if NAMED.contains(&keyword.as_str()) => named
-                        .iter()
-                        .try_for_each(|(name, schema)| look(schema, format!("{pointer}/{keyword}/{name}"))),
-                    _ => look(value, format!("{pointer}/{keyword}")),
+                    Value::Object(named) if NAMED.contains(&keyword.as_str()) => {
+                        named.iter().try_for_each(|(name, schema)| {
+                            check_at(schema, format!("{pointer}/{keyword}/{name}"))
+                        })
+                    }
+                    _ => check_at(value, format!("{pointer}/{keyword}")),
                 },
             )
         }
         Value::Array(schemas) => (0..)
             .zip(schemas)
-            .try_for_each(|(place, schema): (usize, _)| look(schema, format!("{pointer}/{place}"))),
+            .try_for_each(|(place, schema): (usize, _)| check_at(schema, format!("{pointer}/{place}"))),
         _ => Ok(()),
     }
 }

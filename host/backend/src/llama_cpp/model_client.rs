@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
-/// What is told of a model when it is loaded, or why it is not.
+/// The facts of a loaded model, or the reason why it is not loaded.
 pub type LoadResult = Result<LoadedModel, String>;
 
 /// Requests that wait for an answer, and the way on which more are sent.
@@ -241,7 +241,7 @@ pub fn model_lost(message: impl Into<String>) -> BackendError {
     BackendError::new(BackendErrorKind::ModelLost, message)
 }
 
-/// A request that is given up when nobody waits for it any more.
+/// Cancels a request when it is dropped before its reply.
 struct ReplyGuard<'l> {
     link: &'l ModelClient,
     number: Option<u64>,
@@ -258,7 +258,7 @@ impl Drop for ReplyGuard<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_model_protocol::{Answer, BuildInfo, KernelVariant, ModelFacts, Prompt, Settings, Task};
+    use gage_model_protocol::{Answer, BuildInfo, KernelBuild, ModelFacts, Prompt, Settings, Task};
     use std::sync::Arc;
     use std::sync::mpsc::{Receiver, channel};
 
@@ -377,8 +377,7 @@ mod tests {
             let build = BuildInfo {
                 version: "0".to_owned(),
                 protocol: 0,
-                variant: KernelVariant::Baseline,
-                gpu_features: Vec::new(),
+                variant: KernelBuild::Baseline.into(),
                 llama_cpp_2: "0".to_owned(),
                 llama_cpp_sys_2: "0".to_owned(),
             };

@@ -6,7 +6,10 @@
 use super::log_forwarding::LogForwarder;
 use super::omp_wait_policy::thread_environment;
 use gage_config::Kernels;
-use gage_model_protocol::{BuildInfo, Command as ModelCommand, KernelVariant, read_frame, write_frame};
+use gage_model_protocol::{
+    BuildInfo, Command as ModelCommand, KernelBuild, KernelVariant, read_frame, write_frame,
+};
+use serde::de::DeserializeOwned;
 use std::env::{self, consts::EXE_SUFFIX};
 use std::ffi::OsStr;
 use std::io::{self, BufReader};
@@ -19,7 +22,7 @@ const PROGRAM_VARIABLE: &str = "GAGE_HOST_MODEL_PROGRAM";
 /// The name of the program.
 const PROGRAM_NAME: &str = "gage-model";
 
-/// What can be done where there is no program, or a wrong one.
+/// The remedy for a missing or wrong program.
 const REMEDY: &str = "install gage-model beside gage-host from the same build (from the sources: `make release`, or `cargo \
                       build --package gage-llama`), or name it by GAGE_HOST_MODEL_PROGRAM";
 
@@ -43,10 +46,10 @@ pub(super) struct FoundProgram {
 }
 
 /// A kernel variant that a program must have, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum RequiredVariant {
     /// The name of the file promises it.
-    Named(KernelVariant),
+    Named(KernelBuild),
     /// A lock pins it.
     Pinned(KernelVariant),
 }
@@ -73,15 +76,8 @@ impl ModelProgram {
     ///
     /// # Errors
     /// The reason why it cannot run.
-    pub fn check_variant(&self, variant: KernelVariant) -> Result<(), String> {
-        let program = self.find(Kernels::Auto, Some(variant))?;
-        let started = program.start(None, Interrupts::Received);
-        let mut process =
-            started.map_err(|error| format!("{} cannot be started: {error}", program.file.display()))?;
-        match program.greet(&mut process.stdout)? {
-            Some(_) => Ok(()),
-            None => Err(process.end()),
-        }
+    pub fn check_variant(&self, variant: &KernelVariant) -> Result<(), String> {
+        self.find(Kernels::Auto, Some(variant))?.start_greeted(None).map(drop)
     }
 
     /// Finds the program: in the variant that a lock pins, else in the best one that this machine can run and the
@@ -89,16 +85,16 @@ impl ModelProgram {
     pub(super) fn find(
         &self,
         kernels: Kernels,
-        pinned: Option<KernelVariant>,
+        pinned: Option<&KernelVariant>,
     ) -> Result<FoundProgram, String> {
         let found = |file, variant| FoundProgram { file, log_filter: self.log_filter.clone(), variant };
         let named = self
             .file
             .clone()
             .or_else(|| env::var_os(PROGRAM_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from));
-        // Whoever names a file means that one.
+        // A named file is used as it is.
         if let Some(file) = named {
-            return Ok(found(file, pinned.map(RequiredVariant::Pinned)));
+            return Ok(found(file, pinned.cloned().map(RequiredVariant::Pinned)));
         }
         let own = env::current_exe().ok();
         let beside = own.as_deref().and_then(Path::parent);
@@ -111,8 +107,8 @@ impl ModelProgram {
             ));
         };
         if let Some(pinned) = pinned {
-            let file = pinned_file(file, pinned)?;
-            return Ok(found(file, Some(RequiredVariant::Pinned(pinned))));
+            let file = pinned_file(file, pinned.build)?;
+            return Ok(found(file, Some(RequiredVariant::Pinned(pinned.clone()))));
         }
         let variants = match kernels {
             Kernels::Auto => variants(),
@@ -133,7 +129,7 @@ fn first_file(folder: Option<&Path>, path: &OsStr) -> Option<PathBuf> {
 }
 
 /// The variants that may lie beside the program, best first, and whether this machine can run each.
-fn variants() -> Vec<(KernelVariant, bool)> {
+fn variants() -> Vec<(KernelBuild, bool)> {
     #[cfg(target_arch = "x86_64")]
     {
         let has_avx512 = is_x86_feature_detected!("avx512f")
@@ -142,7 +138,7 @@ fn variants() -> Vec<(KernelVariant, bool)> {
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vnni");
-        vec![(KernelVariant::Avx512, has_avx512)]
+        vec![(KernelBuild::Avx512, has_avx512)]
     }
     #[cfg(not(target_arch = "x86_64"))]
     Vec::new()
@@ -150,7 +146,7 @@ fn variants() -> Vec<(KernelVariant, bool)> {
 
 /// The file of a variant that a lock pins. Variants without a file of their own, as those for GPUs, are builds of the program
 /// itself.
-fn pinned_file(program: PathBuf, pinned: KernelVariant) -> Result<PathBuf, String> {
+fn pinned_file(program: PathBuf, pinned: KernelBuild) -> Result<PathBuf, String> {
     let own_file = variants().into_iter().find(|(variant, _)| *variant == pinned);
     let Some((_, runs_here)) = own_file else { return Ok(program) };
     let file = variant_file(&program, pinned);
@@ -162,7 +158,7 @@ fn pinned_file(program: PathBuf, pinned: KernelVariant) -> Result<PathBuf, Strin
 }
 
 /// `gage-model-avx512` beside `gage-model`.
-fn variant_file(program: &Path, variant: KernelVariant) -> PathBuf {
+fn variant_file(program: &Path, variant: KernelBuild) -> PathBuf {
     let stem = program.file_stem().unwrap_or_default().to_string_lossy();
     program.with_file_name(format!("{stem}-{variant}{EXE_SUFFIX}"))
 }
@@ -226,20 +222,64 @@ impl FoundProgram {
         build.check().map_err(|difference| {
             format!("{file} does not belong to this gage-host: {difference}; {REMEDY}")
         })?;
-        match self.variant {
-            Some(RequiredVariant::Pinned(variant)) if variant != build.variant => {
-                Err(format!("the kernels of {file} are built for `{}`; {REMEDY}", build.variant))
+        let found = &build.variant;
+        match &self.variant {
+            Some(RequiredVariant::Pinned(pinned)) if pinned.build != found.build => {
+                Err(format!("the kernels of {file} are built for `{}`; {REMEDY}", found.build))
             }
-            Some(RequiredVariant::Named(variant)) if variant != build.variant => Err(format!(
-                "{file} is not what its name says: its kernels are built for `{}`, not for `{variant}`; {REMEDY}",
-                build.variant
+            Some(RequiredVariant::Pinned(pinned)) if pinned != found => Err(format!(
+                "the compute capability of this machine's GPUs is {}, not {}",
+                capability_of(found),
+                capability_of(pinned)
+            )),
+            Some(RequiredVariant::Named(named)) if *named != found.build => Err(format!(
+                "{file} is not what its name says: its kernels are built for `{}`, not for `{named}`; {REMEDY}",
+                found.build
             )),
             _ => Ok(Some(build)),
         }
     }
+
+    /// Starts the program and reads its greeting.
+    ///
+    /// # Errors
+    /// When it cannot be started, ends, or is another program.
+    pub(super) fn start_greeted(&self, command: Option<&ModelCommand>) -> Result<ModelProcess, String> {
+        let started = self.start(command, Interrupts::Received);
+        let mut process =
+            started.map_err(|error| format!("{} cannot be started: {error}", self.file.display()))?;
+        match self.greet(&mut process.stdout)? {
+            Some(_) => Ok(process),
+            None => Err(process.end()),
+        }
+    }
+}
+
+fn capability_of(variant: &KernelVariant) -> &str {
+    variant.compute_capability.as_deref().unwrap_or("unknown")
 }
 
 impl ModelProcess {
+    /// Sends a text and reads the answer to it.
+    ///
+    /// # Errors
+    /// The way in which the process ended.
+    pub(super) fn ask<T: DeserializeOwned>(&mut self, text: &str) -> Result<T, String> {
+        let sent = self.stdin.as_mut().is_some_and(|stdin| write_frame(stdin, &text).is_ok());
+        if sent { self.read() } else { Err(self.end()) }
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// The way in which the process ended.
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, String> {
+        match read_frame::<T>(&mut self.stdout) {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) | Err(_) => Err(self.end()),
+        }
+    }
+
     /// Ends the process, which may hang rather than have ended, and says how it ended.
     pub(super) fn end(&mut self) -> String {
         self.stdin = None;
@@ -310,7 +350,7 @@ mod tests {
 
     #[test]
     fn variants_are_named_after_the_program() {
-        let file = variant_file(Path::new("/bin/gage-model"), KernelVariant::Avx512);
+        let file = variant_file(Path::new("/bin/gage-model"), KernelBuild::Avx512);
         assert_eq!(file, Path::new(&format!("/bin/gage-model-avx512{EXE_SUFFIX}")));
     }
 
@@ -320,10 +360,10 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("gage-model");
-        let build = |version: &str| {
+        let build = |version: &str, variant: &str| {
             serde_json::json!({
-                "version": version, "protocol": gage_model_protocol::PROTOCOL_VERSION, "variant": "baseline",
-                "gpu_features": [], "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
+                "version": version, "protocol": gage_model_protocol::PROTOCOL_VERSION, "variant": variant,
+                "llama_cpp_2": "0", "llama_cpp_sys_2": "0",
             })
         };
         let mut greeting = Vec::new();
@@ -345,19 +385,26 @@ mod tests {
         assert!(error.contains("is not gage-model") && error.contains(PROGRAM_VARIABLE), "{error}");
         script(b"");
         assert_eq!(greet(None), Ok(None));
-        write_frame(&mut greeting, &build("99.0.0")).expect("a frame");
+        write_frame(&mut greeting, &build("99.0.0", "baseline")).expect("a frame");
         script(&greeting);
         let error = greet(None).expect_err("another build");
         assert!(error.contains("does not belong to this gage-host: it is version 99.0.0"), "{error}");
         greeting.clear();
-        write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"))).expect("a frame");
+        write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"), "baseline")).expect("a frame");
         script(&greeting);
         assert!(greet(None).is_ok_and(|build| build.is_some()));
-        let error = greet(Some(RequiredVariant::Named(KernelVariant::Avx512))).expect_err("another variant");
+        let error = greet(Some(RequiredVariant::Named(KernelBuild::Avx512))).expect_err("another variant");
         assert!(error.contains("built for `baseline`, not for `avx512`"), "{error}");
         let program = ModelProgram { file: Some(file.clone()), log_filter: None };
-        assert_eq!(program.check_variant(KernelVariant::Baseline), Ok(()));
-        let error = program.check_variant(KernelVariant::Cuda).expect_err("another variant");
+        assert_eq!(program.check_variant(&KernelBuild::Baseline.into()), Ok(()));
+        let error = program.check_variant(&KernelBuild::Cuda.into()).expect_err("another variant");
         assert!(error.contains("are built for `baseline`"), "{error}");
+        greeting.clear();
+        write_frame(&mut greeting, &build(env!("CARGO_PKG_VERSION"), "cuda 8.6")).expect("a frame");
+        script(&greeting);
+        let locked = |text: &str| program.check_variant(&text.parse().expect("a variant"));
+        assert_eq!(locked("cuda 8.6"), Ok(()));
+        let error = locked("cuda 9.0").expect_err("another GPU");
+        assert!(error.ends_with("the compute capability of this machine's GPUs is 8.6, not 9.0"), "{error}");
     }
 }

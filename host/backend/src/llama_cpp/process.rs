@@ -2,10 +2,10 @@
 
 use super::model_client::{ClientState, LoadResult, ModelClient, model_lost};
 use super::model_program::{FoundProgram, Interrupts, ModelProcess};
-use super::open_error::LlamaCppOpenError;
 use super::pinned_files::FileUse;
 use crate::api::{BackendError, BackendErrorKind};
 use gage_model_protocol::{Command, FromModel, ModelOptions, ToModel, read_frame, write_frame};
+use std::fmt::Display;
 use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::process::{ChildStdin, ChildStdout};
@@ -18,12 +18,17 @@ const MAX_CRASHES: u32 = 3;
 
 /// The end of a process that was not asked to end.
 enum ProcessExit {
-    /// Nobody needs the model any more.
+    /// The client was dropped.
     Dropped,
     /// It cannot load the model, or is not the program that it should be.
     Refused(String),
     /// It crashed, after it answered a request or not.
     Crashed { has_answered: bool },
+}
+
+/// Why there is no model: its process did not start, or ended.
+pub fn not_started(reason: impl Display) -> String {
+    format!("the model could not be started: {reason}")
 }
 
 /// Starts the process, which ends when the link is dropped.
@@ -33,7 +38,7 @@ enum ProcessExit {
 pub fn start(
     options: ModelOptions,
     program: FoundProgram,
-) -> Result<(Arc<ModelClient>, oneshot::Receiver<LoadResult>), LlamaCppOpenError> {
+) -> Result<(Arc<ModelClient>, oneshot::Receiver<LoadResult>), String> {
     let link = Arc::new(ModelClient::default());
     let (opening, opened) = oneshot::channel();
     link.state().opening = Some(opening);
@@ -41,7 +46,7 @@ pub fn start(
     std::thread::Builder::new()
         .name("llama.cpp process".to_owned())
         .spawn(move || supervise(&weak, &options, &program))
-        .map_err(|error| LlamaCppOpenError::Ended(error.to_string()))?;
+        .map_err(not_started)?;
     Ok((link, opened))
 }
 
@@ -129,7 +134,7 @@ impl ClientState {
     }
 }
 
-/// Writes messages until there are no more, or nobody reads them.
+/// Writes messages until there are no more, or the process reads no more.
 fn write_all(mut stdin: ChildStdin, inbox: &Receiver<ToModel>) {
     for message in inbox {
         if let Err(error) = write_frame(&mut stdin, &message) {

@@ -38,7 +38,7 @@ impl SpecialTokens {
         text.char_indices().any(|(at, _)| self.begins(&text[at..]))
     }
 
-    /// The text with a mark behind the first character of every special token.
+    /// The text with a mark after the first character of every special token.
     pub fn marked(&self, text: &str, mark: char) -> String {
         let mut marked = String::with_capacity(text.len() + 16);
         for (at, character) in text.char_indices() {

@@ -1,20 +1,11 @@
 //! Warnings about a model that runs with less than was asked for.
 
 use gage_config::SplitMode;
-use gage_model_protocol::{LoadedModel, ModelOptions, Settings, to_usize};
-
-/// The features for GPUs that the program is built with, in words.
-fn described(gpu_features: &[String]) -> String {
-    match gpu_features {
-        [] => "for none".to_owned(),
-        [feature] => format!("with `{feature}`"),
-        _ => "with several".to_owned(),
-    }
-}
+use gage_model_protocol::{KernelBuild, LoadedModel, ModelOptions, Settings, to_usize};
 
 /// The keys about GPUs that say nothing here: all that differ from their defaults, where no GPU is computed on.
-fn without_effect(asked: &ModelOptions, settings: &Settings, gpu_features: &[String]) -> Vec<&'static str> {
-    let has_none = gpu_features.is_empty() || (asked.gpu_layers > 0 && settings.gpu_layers == 0);
+fn without_effect(asked: &ModelOptions, settings: &Settings, build: KernelBuild) -> Vec<&'static str> {
+    let has_none = !build.is_for_gpus() || (asked.gpu_layers > 0 && settings.gpu_layers == 0);
     let keys = [
         ("gpu_layers", asked.gpu_layers > 0),
         ("main_gpu", asked.main_gpu.is_some()),
@@ -33,7 +24,8 @@ pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &LoadedModel) {
             "the model does not fit into memory as it is configured; it runs with {slots} slots and a context of {context_length}"
         );
     }
-    let unused = without_effect(asked, &loaded.settings, &loaded.build.gpu_features);
+    let build = loaded.build.variant.build;
+    let unused = without_effect(asked, &loaded.settings, build);
     if !unused.is_empty() {
         let (keys, have) = match unused.as_slice() {
             [one] => (format!("`{one}`"), "has"),
@@ -42,7 +34,7 @@ pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &LoadedModel) {
         tracing::warn!(
             "{keys} {have} no effect: the model runs on the processor, for there is no GPU that this program computes on; it \
              is built {}. Leave out what has none, or take a build with the feature `cuda`, `vulkan` or `metal`",
-            described(&loaded.build.gpu_features)
+            if build.is_for_gpus() { format!("with `{build}`") } else { "for none".to_owned() }
         );
     }
     let trained = to_usize(loaded.facts.training_context);
@@ -68,11 +60,11 @@ mod tests {
             (ModelOptions { devices: vec![0], ..plain.clone() }, vec!["devices"]),
             (ModelOptions { split_mode: SplitMode::None, ..plain.clone() }, vec!["split_mode"]),
         ] {
-            assert_eq!(without_effect(&options, &settings, &[]), expected, "{options:?}");
-            assert!(without_effect(&options, &settings, &["cuda".to_owned()]).is_empty(), "{options:?}");
+            assert_eq!(without_effect(&options, &settings, KernelBuild::Avx512), expected, "{options:?}");
+            assert!(without_effect(&options, &settings, KernelBuild::Cuda).is_empty(), "{options:?}");
         }
         // Of these it is known in every build: the settings have none of the layers that were asked for.
         let all = ModelOptions { gpu_layers: 9, main_gpu: Some(1), ..plain };
-        assert_eq!(without_effect(&all, &settings, &["cuda".to_owned()]), ["gpu_layers", "main_gpu"]);
+        assert_eq!(without_effect(&all, &settings, KernelBuild::Cuda), ["gpu_layers", "main_gpu"]);
     }
 }

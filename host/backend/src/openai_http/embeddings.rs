@@ -14,7 +14,7 @@ pub(super) fn body_of(model: &str, texts: Vec<String>) -> Object {
     ])
 }
 
-/// Reads so many vectors.
+/// Reads this number of vectors.
 pub(super) struct EmbeddingReader(pub(super) usize);
 
 impl ReplyReader for EmbeddingReader {

@@ -1,15 +1,13 @@
 //! What an answer says, whether it came as a whole or was put together from a stream.
 
-use crate::conversation::count_of;
+use crate::conversation::{count_of, put_known};
 use crate::http::HttpFailure;
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
 /// Reads an answer.
 pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, HttpFailure> {
-    if reply.get("error").is_some_and(|error| !error.is_null()) {
-        return Err(HttpFailure::instead_of_answer("the answer is an error", &reply));
-    }
+    HttpFailure::check("the answer is an error", &reply)?;
     let usage = usage_of(&reply);
     let choice = reply.pointer_mut("/choices/0").map(Value::take);
     let Some(mut choice) = choice.filter(Value::is_object) else {
@@ -42,11 +40,7 @@ pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, Ht
         ("refusal", refusal.map(Value::from)),
         ("logprobs", choice.get_mut("logprobs").and_then(logprobs_of)),
     ];
-    for (name, value) in further {
-        if let Some(value) = value {
-            output.extra.insert(name.to_owned(), value);
-        }
-    }
+    put_known(&mut output.extra, further);
     Ok(output)
 }
 

@@ -28,7 +28,7 @@ impl ChatReader {
         ChatReader { think_tags, ..ChatReader::default() }
     }
 
-    fn take_call(&mut self, piece: &Value) -> Result<(), HttpFailure> {
+    fn add_call(&mut self, piece: &Value) -> Result<(), HttpFailure> {
         let index = piece.get("index").and_then(Value::as_u64).unwrap_or(self.calls.len() as u64);
         let index = usize::try_from(index).ok().filter(|index| *index < MAX_TOOL_CALLS);
         let Some(index) = index else {
@@ -72,9 +72,7 @@ impl ReplyReader for ChatReader {
             return Ok(false);
         }
         let event = json_of(data.as_bytes())?;
-        if event.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(HttpFailure::instead_of_answer("the stream ended with an error", &event));
-        }
+        HttpFailure::check("the stream ended with an error", &event)?;
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             self.usage = usage.clone();
         }
@@ -109,7 +107,7 @@ impl ReplyReader for ChatReader {
         }
         if let Some(Value::Array(calls)) = delta.get("tool_calls") {
             for call in calls {
-                self.take_call(call)?;
+                self.add_call(call)?;
                 has_piece = true;
             }
         }

@@ -20,9 +20,7 @@ impl TextReader<'_> {
     fn read(&self, reply: &Value) -> Result<ModelOutput, HttpFailure> {
         // Endpoints answer with a list of one.
         let reply = reply.get(0).unwrap_or(reply);
-        if reply.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(HttpFailure::instead_of_answer("the answer is an error", reply));
-        }
+        HttpFailure::check("the answer is an error", reply)?;
         let text = reply.get("generated_text").and_then(Value::as_str);
         let text = text.ok_or_else(|| HttpFailure::protocol("the answer has no `generated_text`"))?;
         let details = reply.get("details");
@@ -53,9 +51,7 @@ impl ReplyReader for TextReader<'_> {
 
     fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         let event = json_of(data.as_bytes())?;
-        if event.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(HttpFailure::instead_of_answer("the stream ended with an error", &event));
-        }
+        HttpFailure::check("the stream ended with an error", &event)?;
         let is_piece =
             event.pointer("/token/text").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
         if event.get("generated_text").is_some_and(Value::is_string) {

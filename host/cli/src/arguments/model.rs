@@ -18,7 +18,7 @@ pub(crate) enum ModelCommand {
 const INSPECT_EXAMPLES: &str = "\
 Examples:
   gage-host model inspect config/models/gage-tiny.gguf
-  gage-host model inspect model.gguf --context-length 8192 --slots 16 --json";
+  gage-host model inspect model.gguf --json";
 
 #[derive(Args, Debug)]
 #[command(after_help = INSPECT_EXAMPLES)]
@@ -26,14 +26,6 @@ pub(crate) struct ModelInspectArguments {
     /// The GGUF file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-
-    /// Tokens of one sequence, for the memory that is needed; by default what a run takes.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1 << 24))]
-    pub(crate) context_length: Option<u32>,
-
-    /// Answers that are generated together, for the memory that is needed.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(crate) slots: u32,
 
     /// Print JSON.
     #[arg(long)]
@@ -97,7 +89,7 @@ pub(crate) struct ModelListArguments {
 const BENCH_EXAMPLES: &str = "\
 Examples:
   gage-host model bench config/models/gage-tiny.gguf
-  gage-host model bench model.gguf --threads 2 --repeats 5 --json";
+  gage-host model bench model.gguf --repeats 5 --json";
 
 #[derive(Args, Debug)]
 #[command(after_help = BENCH_EXAMPLES)]
@@ -105,10 +97,6 @@ pub(crate) struct ModelBenchArguments {
     /// The GGUF file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-
-    /// Threads of computation; by default all that the machine has.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) threads: Option<u32>,
 
     /// Tokens of a prompt, and of what four choices have in common.
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(8..=65_536))]
@@ -125,10 +113,6 @@ pub(crate) struct ModelBenchArguments {
     /// How often each figure is measured, in turns; the median counts.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeats: u32,
-
-    /// Measure with `deterministic: true`.
-    #[arg(long)]
-    pub(crate) deterministic: bool,
 
     /// Print JSON.
     #[arg(long)]

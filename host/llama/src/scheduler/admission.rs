@@ -15,7 +15,7 @@ const WORTH_WAITING: usize = 32;
 enum Source {
     Nowhere,
     /// From the sequence that an earlier request left.
-    Held(i32, usize),
+    Cached(i32, usize),
     /// From the sequence of a request that is being worked on.
     Active(i32, usize),
     /// From one that has not computed it yet.
@@ -39,7 +39,7 @@ impl Scheduler<'_> {
             if matches!(source, Source::Later) {
                 return;
             }
-            if let Source::Held(sequence, _) = source {
+            if let Source::Cached(sequence, _) = source {
                 self.sequences.touch(sequence);
             }
             let Some(taken) = self.make_room(cells, count, &source) else { return };
@@ -78,7 +78,7 @@ impl Scheduler<'_> {
         let best = held.map_or(0, |(_, length)| length).max(now.map_or(0, |(_, length)| length));
         match (held, now) {
             _ if later >= best + WORTH_WAITING => Source::Later,
-            (Some((sequence, length)), _) if length == best => Source::Held(sequence, length),
+            (Some((sequence, length)), _) if length == best => Source::Cached(sequence, length),
             (_, Some((sequence, length))) => Source::Active(sequence, length),
             _ => Source::Nowhere,
         }
@@ -90,7 +90,7 @@ impl Scheduler<'_> {
         let in_use: usize = self.active.iter().map(Request::cells).sum();
         let mut taken_over = None;
         loop {
-            let held = self.sequences.held_cells();
+            let held = self.sequences.cached_cells();
             let has_cells = in_use + held + cells <= self.cells || (in_use == 0 && held == 0);
             let needed = count - usize::from(taken_over.is_some());
             // In one request's own memory nothing else may lie.
@@ -98,16 +98,16 @@ impl Scheduler<'_> {
             if has_cells && is_alone && self.sequences.free() >= needed {
                 break;
             }
-            match self.sequences.oldest() {
-                Some(held) if matches!(source, Source::Held(sequence, _) if *sequence == held.sequence) => {
+            match self.sequences.pop_oldest() {
+                Some(held) if matches!(source, Source::Cached(sequence, _) if *sequence == held.sequence) => {
                     taken_over = Some(held.sequence);
                 }
-                Some(held) => self.drop_held(held),
+                Some(held) => self.drop_cached(held),
                 None if taken_over.is_some() => {
                     // It has to wait, and what it would have taken over is lost to it.
                     if let Some(sequence) = taken_over {
                         shorten(&mut self.context, sequence, 0);
-                        self.sequences.give(sequence);
+                        self.sequences.release(sequence);
                     }
                     return None;
                 }
@@ -115,11 +115,11 @@ impl Scheduler<'_> {
             }
         }
         let mut sequences: Vec<i32> = taken_over.into_iter().collect();
-        sequences.extend(self.sequences.take(count - sequences.len())?);
+        sequences.extend(self.sequences.acquire(count - sequences.len())?);
         let first = sequences.first().copied()?;
         let length = match (source, taken_over) {
-            (Source::Held(_, length), Some(sequence)) => shorten(&mut self.context, sequence, *length),
-            (Source::Held(sequence, length) | Source::Active(sequence, length), None) => {
+            (Source::Cached(_, length), Some(sequence)) => shorten(&mut self.context, sequence, *length),
+            (Source::Cached(sequence, length) | Source::Active(sequence, length), None) => {
                 self.copy(*sequence, first, Some(*length)).map_or(0, |()| *length)
             }
             _ => 0,
@@ -135,7 +135,7 @@ impl Scheduler<'_> {
     }
 
     fn start(&mut self, mut request: Request, (sequences, length): (Vec<i32>, usize)) {
-        request.begin(sequences, length);
+        request.start(sequences, length);
         if length >= WORTH_WAITING {
             self.sequences.expect_more();
         }

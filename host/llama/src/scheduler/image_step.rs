@@ -8,12 +8,12 @@ use gage_model_protocol::{JobError, to_u32};
 impl Scheduler<'_> {
     /// Computes the image that a request has come to, of the first such request. One image a step, so that others
     /// go on meanwhile. Where it fails, its request does, and no other.
-    pub(super) fn see(&mut self) {
+    pub(super) fn compute_image(&mut self) {
         let Some(index) = self.active.iter().position(|request| request.next_image().is_some()) else {
             return;
         };
         let mut request = self.active.remove(index);
-        match self.see_next(&mut request) {
+        match self.compute_next_image(&mut request) {
             Ok(()) => self.active.insert(index, request),
             Err(error) => {
                 self.answer(&mut request, Err(error));
@@ -22,7 +22,7 @@ impl Scheduler<'_> {
         }
     }
 
-    fn see_next(&mut self, request: &mut Request) -> Result<(), JobError> {
+    fn compute_next_image(&mut self, request: &mut Request) -> Result<(), JobError> {
         let (Some(image), Some((first, others))) = (request.next_image(), request.sequences.split_first())
         else {
             return Err(internal("there is no image to compute"));

@@ -59,7 +59,7 @@ fn too_long(name: &str, reason: impl std::fmt::Display) -> JobError {
 
 impl Preparation<'_> {
     /// What is known of the images of a prompt, and their files, in order.
-    fn look(&mut self, name: &str, prompt: &Prompt) -> Result<(Vec<ImageFacts>, Vec<Vec<u8>>), JobError> {
+    fn images(&mut self, name: &str, prompt: &Prompt) -> Result<(Vec<ImageFacts>, Vec<Vec<u8>>), JobError> {
         let mut found = (Vec::new(), Vec::new());
         for (number, data) in (1..).zip(&prompt.images) {
             let broken = |reason: String| rejected(name, format_args!("its image {number}: {reason}"));
@@ -68,7 +68,7 @@ impl Preparation<'_> {
             let bytes = STANDARD
                 .decode(data.trim())
                 .map_err(|error| broken(format!("its data is not base64: {error}")))?;
-            found.0.push(vision.look(&bytes).map_err(broken)?);
+            found.0.push(vision.image_facts(&bytes).map_err(broken)?);
             found.1.push(bytes);
         }
         Ok(found)
@@ -80,7 +80,7 @@ impl Preparation<'_> {
         name: &str,
         task: GenerateTask,
     ) -> Result<(PreparedPrompt, Generation), JobError> {
-        let (facts, images) = self.look(name, &task.prompt)?;
+        let (facts, images) = self.images(name, &task.prompt)?;
         let mut tokens = self.tokenizer.tokens(&task.prompt, &facts, "")?;
         if tokens.is_empty() {
             tokens.push(self.tokenizer.lead().ok_or_else(|| rejected(name, "the prompt is empty"))?);
@@ -134,7 +134,7 @@ impl Preparation<'_> {
         if continuations.is_empty() {
             return Err(rejected(name, "there are no continuations"));
         }
-        let (facts, images) = self.look(name, prompt)?;
+        let (facts, images) = self.images(name, prompt)?;
         let tokens = self.tokenizer.tokens(prompt, &facts, "")?;
         let mut wholes = Vec::with_capacity(continuations.len());
         for ScoredText { id, text, .. } in continuations {

@@ -75,8 +75,8 @@ impl Request {
         }
     }
 
-    /// Begins to work on it, with so many tokens of its prompt in memory.
-    pub fn begin(&mut self, sequences: Vec<i32>, computed: usize) {
+    /// Starts work on it, with `computed` tokens of its prompt in memory.
+    pub fn start(&mut self, sequences: Vec<i32>, computed: usize) {
         self.sequences = sequences;
         self.computed = computed;
         self.started = Instant::now();
@@ -114,7 +114,7 @@ impl Request {
         }
     }
 
-    /// Sequences beside that of the prompt.
+    /// Sequences in addition to that of the prompt.
     pub fn lanes(&self) -> usize {
         if !self.sequences.is_empty() {
             return self.sequences.len() - 1;
@@ -194,14 +194,14 @@ pub struct Rolling {
 }
 
 impl Rolling {
-    /// A text of so many windows and tokens.
+    /// A text of a number of windows and tokens.
     pub fn new(windows: usize, token_count: usize) -> Rolling {
         Rolling { started: None, windows: vec![None; windows], token_count }
     }
 
     /// Takes a window in; the whole, or what went wrong, and how long it took, when there is nothing to wait
     /// for any more. Windows are summed in the order of the text.
-    pub fn take(
+    pub fn add_window(
         &mut self,
         window: usize,
         logprob: Result<f64, JobError>,

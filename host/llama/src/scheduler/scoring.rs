@@ -25,17 +25,17 @@ pub struct ScoringStep {
     pub branch: usize,
     /// In which of the request's sequences; the first holds the prompt.
     pub lane: usize,
-    /// Where the token stands.
+    /// The position of the token.
     pub position: usize,
 }
 
 /// A request that is being scored.
 pub struct Scoring {
-    /// The continuations behind the prompt that all share.
+    /// The continuations of the prompt that all share.
     pub branches: Vec<Branch<LlamaToken>>,
     /// What was found about each.
     pub tallies: Vec<Tally>,
-    /// Cells beside those of the prompt that its largest round takes.
+    /// Cells that its largest round takes in addition to those of the prompt.
     pub most_cells: usize,
     /// The tokens that are still to be computed in this round.
     pub steps: VecDeque<ScoringStep>,
@@ -59,7 +59,7 @@ impl Scoring {
         scoring
     }
 
-    /// Sequences beside that of the prompt that its largest round takes.
+    /// Sequences that its largest round takes in addition to that of the prompt.
     pub fn lanes(&self) -> usize {
         self.rounds.iter().map(|round| self.members(round).count()).max().unwrap_or(0)
     }
@@ -93,18 +93,18 @@ impl Scoring {
         })
     }
 
-    /// The token of a step, and whether the logits behind it are wanted.
+    /// The token of a step, and whether its logits are wanted.
     pub fn token(&self, step: ScoringStep) -> Option<(LlamaToken, bool)> {
         let branch = self.branches.get(step.branch)?;
         Some((*branch.tokens.get(step.position)?, step.position + 1 >= branch.scored_from))
     }
 
-    /// Takes in the logits behind a token: of a branch, or, where none is named, of the last token that
+    /// Adds the logits after a token: of a branch, or, if none is named, of the last token that
     /// all share.
     ///
     /// # Errors
     /// When they are not numbers.
-    pub fn take(
+    pub fn add_logits(
         &mut self,
         logits: &[f32],
         branch: Option<usize>,

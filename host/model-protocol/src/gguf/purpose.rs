@@ -61,7 +61,8 @@ const PREDICTORS: &str = "\
     smallthinker smollm3 spark2_5 stablelm starcoder starcoder2 step35 talkie xverse";
 
 /// What a file is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Purpose {
     /// It predicts tokens.
     Model,
@@ -72,6 +73,7 @@ pub enum Purpose {
     /// It sorts search results: it gives texts a rank, and no vectors.
     Reranker,
     /// It reads with one half and answers with the other.
+    #[strum(serialize = "encoder_decoder")]
     TwoHalves,
     /// It guesses what another model will answer.
     Drafter,
@@ -86,17 +88,7 @@ pub enum Purpose {
 impl Purpose {
     /// The name in JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Purpose::Model => "model",
-            Purpose::Encoder => "encoder",
-            Purpose::Diffusion => "diffusion",
-            Purpose::Reranker => "reranker",
-            Purpose::TwoHalves => "encoder_decoder",
-            Purpose::Drafter => "drafter",
-            Purpose::Speech => "speech",
-            Purpose::Adapter => "adapter",
-            Purpose::Projector => "projector",
-        }
+        self.into()
     }
 
     /// What it does rather than answer, as a sentence goes on behind the name of the file; nothing for a model.

@@ -22,7 +22,7 @@ pub(super) struct GgufReader<'p> {
 }
 
 impl<'p> GgufReader<'p> {
-    /// A reader of a file with so many bytes.
+    /// A reader of a file of `size` bytes.
     pub(super) fn new(path: &'p Path, file: File, size: u64) -> GgufReader<'p> {
         GgufReader { path, input: BufReader::with_capacity(1 << 16, file), size, at: 0 }
     }

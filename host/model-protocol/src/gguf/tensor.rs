@@ -73,7 +73,7 @@ pub struct Tensor {
     pub shape: Vec<u64>,
     /// How its numbers are stored.
     pub kind: TensorType,
-    /// Where it begins, behind the description of all.
+    /// Where it begins, after the description of all.
     pub offset: u64,
 }
 

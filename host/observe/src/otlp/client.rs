@@ -41,7 +41,7 @@ impl Transport {
 impl HttpClient for Transport {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let client = self.client.clone();
-        // The exporters run on plain threads, where a connection has nobody to drive it.
+        // The exporters run on plain threads, which cannot drive a connection.
         let sent = self.runtime.spawn(async move { send(&client, request).await }).await;
         let answer = sent.unwrap_or_else(|error| Err(error.to_string()));
         match answer {

@@ -41,7 +41,7 @@ impl FileRecorder {
         self.lines
     }
 
-    /// Adds lines of so many events.
+    /// Adds the lines of a number of events.
     pub(super) fn append(&mut self, lines: &[u8], events: u64) {
         self.held.extend_from_slice(lines);
         self.held_events += events;

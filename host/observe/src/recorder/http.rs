@@ -185,7 +185,7 @@ impl Poster {
             let posted = runtime.block_on(async {
                 tokio::select! {
                     biased;
-                    () = over(self.by.clone()) => Err(None),
+                    () = deadline_passed(self.by.clone()) => Err(None),
                     posted = self.post(&batch) => posted.map_err(Some),
                 }
             });
@@ -220,7 +220,7 @@ impl Poster {
 }
 
 /// Comes when the run is over, and what was waited for after it, too.
-async fn over(mut by: watch::Receiver<Option<Instant>>) {
+async fn deadline_passed(mut by: watch::Receiver<Option<Instant>>) {
     let by = by.wait_for(Option::is_some).await.ok().and_then(|by| *by);
     match by {
         Some(by) => tokio::time::sleep_until(by.into()).await,

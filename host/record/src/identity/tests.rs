@@ -132,6 +132,11 @@ fn changes_that_can_change_a_number_are_named() {
         ("/prompts/dut/digest", json!("sha256:ff"), "prompts.dut.digest"),
         ("/backends/local/details/file_digest", json!("sha256:ff"), "backends.local.details.file_digest"),
         ("/backends/local/details/kernel_variant", json!("avx512"), "backends.local.details.kernel_variant"),
+        (
+            "/backends/local/details/kernel_variant",
+            json!("cuda 9.0"),
+            "backends.local.details.kernel_variant",
+        ),
         ("/backends/local/details/llama_cpp_2", json!("0.2.0"), "backends.local.details.llama_cpp_2"),
         ("/backends/server/model", json!("n"), "backends.server.model"),
         (

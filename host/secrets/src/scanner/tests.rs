@@ -59,6 +59,104 @@ fn spellings_that_revealed_keys_to_plugins_are_found() {
     }
 }
 
+/// A way to write each character of a text.
+type Encoder = (&'static str, fn(char) -> String);
+
+/// The escapes that docs/configuration.md names.
+const ENCODERS: [Encoder; 13] = [
+    ("JSON", |one| one.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()),
+    ("JSON in upper case", |one| {
+        one.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect()
+    }),
+    ("YAML, two digits", |one| match u8::try_from(u32::from(one)) {
+        Ok(byte) => format!("\\x{byte:02x}"),
+        Err(_) => format!("\\U{:08x}", u32::from(one)),
+    }),
+    ("YAML, eight digits", |one| format!("\\U{:08X}", u32::from(one))),
+    ("braces", |one| format!("\\u{{{:x}}}", u32::from(one))),
+    ("address", |one| one.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect()),
+    ("address in lower case", |one| {
+        one.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02x}")).collect()
+    }),
+    ("HTML", |one| format!("&#{};", u32::from(one))),
+    ("HTML with zeros", |one| format!("&#{:07};", u32::from(one))),
+    ("HTML in hexadecimal", |one| format!("&#x{:x};", u32::from(one))),
+    ("HTML in upper case", |one| format!("&#X{:04X};", u32::from(one))),
+    ("HTML by names", |one| match one {
+        '"' => "&quot;".to_owned(),
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '\'' => "&apos;".to_owned(),
+        '/' => "&sol;".to_owned(),
+        '+' => "&plus;".to_owned(),
+        '=' => "&equals;".to_owned(),
+        '_' => "&lowbar;".to_owned(),
+        '.' => "&period;".to_owned(),
+        _ => one.to_string(),
+    }),
+    ("backslashes", |one| match one {
+        '/' | '"' | '\'' | ' ' | '\\' => format!("\\{one}"),
+        _ => one.to_string(),
+    }),
+];
+
+/// Every documented spelling, of all characters or of some of them, once and within another.
+#[test]
+fn documented_spellings_are_found() {
+    for secret in ["sk-live/9Wq+<a>&b==", "pass word_1'.é\"x", "😀éabcdef1", "back\\slash-1"] {
+        let secrets = scanner(&[secret]);
+        let found = |how: &str, spelling: &str| {
+            assert_eq!(
+                secrets.redact(&format!("[{spelling}]")),
+                "[(secret)]",
+                "{how} of {secret}: {spelling}"
+            );
+        };
+        for (how, encode) in ENCODERS {
+            let spelled = |is_spelled: &dyn Fn(usize) -> bool| -> String {
+                // No language leaves a backslash as it is beside its escapes.
+                let part = |(index, one): (usize, char)| match is_spelled(index) || one == '\\' {
+                    true => encode(one),
+                    false => one.to_string(),
+                };
+                secret.chars().enumerate().map(part).collect()
+            };
+            let last = secret.chars().count() - 1;
+            for some in [
+                spelled(&|_| true),
+                spelled(&|index| index % 2 == 0),
+                spelled(&|index| index % 2 == 1),
+                spelled(&|index| index == 0),
+                spelled(&|index| index == last),
+            ] {
+                found(how, &some);
+                for (outer, encode) in ENCODERS {
+                    if outer != "HTML by names" && outer != "backslashes" {
+                        let nested: String = some.chars().map(encode).collect();
+                        found(&format!("{how} within {outer}"), &nested);
+                    }
+                }
+            }
+        }
+        let mut text = secret.to_owned();
+        for level in 0..6 {
+            let quoted = json!(text).to_string();
+            text = quoted[1..quoted.len() - 1].to_owned();
+            found(&format!("level {level} of JSON"), &text);
+        }
+        for case in [secret.to_uppercase(), secret.to_lowercase(), secret.chars().rev().collect()] {
+            found("another case or order", &case);
+        }
+        let digits: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+        found("hexadecimal digits", &digits);
+        found("hexadecimal digits in upper case", &digits.to_uppercase());
+        for spelling in [secret.replace('\'', "''"), secret.replace('"', "\"\""), secret.replace(' ', "+")] {
+            found("doubled quotes and pluses", &spelling);
+        }
+    }
+}
+
 #[test]
 fn base64_is_found_at_each_alignment_in_both_alphabets() {
     let secret = "me:p,w\"x?>~~ÿ";

@@ -199,13 +199,13 @@ fn slow_start_doubles_until_a_refusal() {
     let mut concurrency = AdaptiveConcurrency::new(4_096, true);
     let rounds: Vec<u64> = (0..256).map(|number| concurrency.sent(number + 1)).collect();
     for limit in [512, 1_024] {
-        concurrency.hurry();
+        concurrency.slow_start_tick();
         assert_eq!(concurrency.limit(), limit);
     }
     for round in rounds.iter().take(40) {
         concurrency.ended(*round, RequestEnd::Refused, REFUSAL);
     }
-    concurrency.hurry();
+    concurrency.slow_start_tick();
     assert_eq!(concurrency.limit(), 1_024, "the host has had enough");
 }
 

@@ -10,9 +10,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
-/// A frame ends when it has so many bytes: one is read for each answer that is played back.
+/// The size at which a frame ends: a replayed answer reads a whole frame.
 const FRAME_BYTES: usize = 64 * 1024;
-/// So many exchanges wait to be written; then those who bring more wait.
+/// Exchanges that may wait to be written; further ones wait for room.
 const QUEUE_CAPACITY: usize = 1024;
 
 const COMPRESSION_LEVEL: i32 = 3;

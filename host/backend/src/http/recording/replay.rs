@@ -20,7 +20,7 @@ pub(super) struct Frames {
     places: HashMap<Box<str>, Vec<FramePosition>>,
     /// Where the last whole frame ends.
     pub(super) end: u64,
-    /// Bytes behind it, of a frame that was cut off.
+    /// Bytes after it, of a frame that was cut off.
     pub(super) torn: u64,
 }
 
@@ -79,7 +79,7 @@ fn read_from(path: &Path, start: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a whole frame of exchanges begins somewhere behind the beginning.
+/// Whether a whole frame of exchanges begins after the first byte.
 fn holds_frame(bytes: &[u8]) -> bool {
     let is_exchange = |place: usize| {
         let decoder = bytes.get(place..).and_then(|bytes| zstd::Decoder::with_buffer(bytes).ok());

@@ -9,12 +9,10 @@ use serde_json::{Value, json};
 pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode> {
     let options = BenchOptions {
         model_path: arguments.file.clone(),
-        threads: arguments.threads,
         prompt_tokens: arguments.prompt_tokens,
         answer_tokens: arguments.answer_tokens,
         queued_prompts: arguments.queued,
         repeats: arguments.repeats,
-        deterministic: arguments.deterministic,
     };
     let report = match measure(&options, &ModelProgram::default()) {
         Ok(report) => report,

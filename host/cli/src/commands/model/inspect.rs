@@ -12,8 +12,11 @@ use gage_core::{Digest, printable_line};
 use serde_json::{Value, json};
 use std::fs::File;
 
-/// Most tokens of a sequence where nobody asks for more, as in a run.
+/// Most tokens of a sequence, as in a run that does not ask for more.
 const DEFAULT_CONTEXT_LENGTH: u64 = 4096;
+
+/// Answers that are generated together, as in a run that does not ask for more.
+const DEFAULT_SLOTS: u64 = 8;
 
 /// Tokens of a call, as in a run on a processor.
 const CALL_TOKENS: u64 = 512;
@@ -27,28 +30,20 @@ pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitC
         .and_then(Digest::of_reader)
         .with_context(|| format!("cannot read {}", arguments.file.display()))?;
     let trained = gguf.of_architecture("context_length");
-    let context_length = arguments
-        .context_length
-        .map_or_else(|| trained.unwrap_or(DEFAULT_CONTEXT_LENGTH).min(DEFAULT_CONTEXT_LENGTH), u64::from);
-    let cells = (context_length * u64::from(arguments.slots)).next_multiple_of(256);
+    let context_length = trained.unwrap_or(DEFAULT_CONTEXT_LENGTH).min(DEFAULT_CONTEXT_LENGTH);
+    let cells = (context_length * DEFAULT_SLOTS).next_multiple_of(256);
     let needs =
         MemoryNeeds::of(&gguf, cells, (cache_bits(CacheType::F16), cache_bits(CacheType::F16)), CALL_TOKENS);
     if arguments.json {
-        let report = to_json(&gguf, &digest, context_length, arguments.slots, needs);
+        let report = to_json(&gguf, &digest, context_length, needs);
         terminal::print_line(format_args!("{report:#}"))?;
     } else {
-        show(&gguf, &digest, context_length, arguments.slots, needs)?;
+        show(&gguf, &digest, context_length, needs)?;
     }
     Ok(ExitCode::Done)
 }
 
-fn to_json(
-    gguf: &Gguf,
-    digest: &Digest,
-    context_length: u64,
-    slots: u32,
-    needs: Option<MemoryNeeds>,
-) -> Value {
+fn to_json(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryNeeds>) -> Value {
     json!({
         "purpose": gguf.purpose().name(),
         "architecture": gguf.architecture(),
@@ -80,7 +75,7 @@ fn to_json(
         })),
         "memory": needs.map(|needs| json!({
             "context_length": context_length,
-            "slots": slots,
+            "slots": DEFAULT_SLOTS,
             "weights_bytes": needs.weights,
             "cache_bytes": needs.cache,
             "computation_bytes": needs.computation,
@@ -127,13 +122,7 @@ fn show_projector(gguf: &Gguf, digest: &Digest, kind: &str) -> anyhow::Result<()
     line("digest", digest.to_string())
 }
 
-fn show(
-    gguf: &Gguf,
-    digest: &Digest,
-    context_length: u64,
-    slots: u32,
-    needs: Option<MemoryNeeds>,
-) -> anyhow::Result<()> {
+fn show(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryNeeds>) -> anyhow::Result<()> {
     if let Some(kind) = projector_type(gguf) {
         return show_projector(gguf, digest, kind);
     }
@@ -181,7 +170,7 @@ fn show(
         Some(needs) => line(
             "memory",
             format!(
-                "about {} for {slots} answers at once in a context of {context_length}: weights {}, cache {}, computation {}",
+                "about {} for {DEFAULT_SLOTS} answers at once in a context of {context_length}: weights {}, cache {}, computation {}",
                 shown_bytes(needs.total()),
                 shown_bytes(needs.weights),
                 shown_bytes(needs.cache),
