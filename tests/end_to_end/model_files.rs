@@ -14,13 +14,8 @@ fn a_model_file_is_inspected_without_loading_it() {
     for expected in ["llama", "Q8_0", "640 tokens", "0.9 million"] {
         assert!(shown.stdout.contains(expected), "{expected}: {}", shown.stdout);
     }
-<<<<<<< HEAD
-    let json = workspace.run(&["model", "inspect", &model(), "--json", "--slots", "2"]).expect_code(0);
-    let json = json.stdout_json();
-=======
     let json = workspace.run(&["model", "inspect", &model(), "--json"]).expect_code(0);
-    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
->>>>>>> backend
+    let json = json.stdout_json();
     assert_eq!(json["architecture"], "llama");
     assert_eq!(json["memory"]["slots"], 8);
     assert!(json["chat_template"].as_str().is_some_and(|template| template.contains("<|")), "{json}");

@@ -2,8 +2,10 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
-use gage_source_rules::{CrateModules, bad_names, cycles, long_test_names, repeated_types};
-use std::collections::{BTreeMap, BTreeSet};
+use gage_source_rules::{
+    CrateModules, MAX_TEST_NAME_CHARS, bad_names, cycles, long_test_names, repeated_types,
+};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +15,6 @@ const KNOWN_CYCLES: &[(&str, &str, &str)] = &[];
 /// Type names that more than two modules of a crate define, still to be renamed: the crate, the name, and the number of modules.
 /// The list only gets shorter.
 const KNOWN_REPEATED_TYPES: &[(&str, &str, usize)] = &[];
-
-/// Tests whose names are longer than allowed, by crate. The numbers only get smaller.
-const KNOWN_LONG_TEST_NAMES: &[(&str, usize)] = &[("tests", 5)];
 
 /// Names that are still to be changed: the file and the name. The list only gets shorter.
 const KNOWN_NAMES: &[(&str, &str)] = &[("host/runner/src/run.rs", "Prepared")];
@@ -128,37 +127,19 @@ fn type_names_mean_one_thing_in_a_crate() {
 
 #[test]
 fn test_names_are_short() {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let packages: Vec<PathBuf> =
-        folders().into_iter().filter(|folder| folder.join("Cargo.toml").is_file()).collect();
+    let mut long = String::new();
     for folder in folders() {
-        // The nearest folder with a manifest; the tests of the program have none.
-        let package = packages
-            .iter()
-            .filter(|package| folder.starts_with(package))
-            .max_by_key(|package| package.as_os_str().len());
-        let name = package.map_or_else(|| "tests".to_owned(), |package| relative(package));
         for entry in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry")) {
-            if entry.path().extension().is_some_and(|extension| extension == "rs") {
-                let text = fs::read_to_string(entry.path()).expect("text");
-                found.entry(name.clone()).or_default().extend(long_test_names(&text));
+            let path = entry.path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).expect("text");
+                for name in long_test_names(&text) {
+                    long.push_str(&format!("{}: {name}\n", relative(&path)));
+                }
             }
         }
     }
-    let mut wrong = String::new();
-    for (folder, names) in &found {
-        let known =
-            KNOWN_LONG_TEST_NAMES.iter().find(|(known, _)| known == folder).map_or(0, |(_, count)| *count);
-        if names.len() > known {
-            wrong.push_str(&format!("{folder}: {} names, {known} are known: {names:#?}\n", names.len()));
-        } else if names.len() < known {
-            wrong.push_str(&format!(
-                "(\"{folder}\", {}) is what remains of {known}; change the list\n",
-                names.len()
-            ));
-        }
-    }
-    assert!(wrong.is_empty(), "names of tests:\n{wrong}");
+    assert!(long.is_empty(), "names of tests with more than {MAX_TEST_NAME_CHARS} characters:\n{long}");
 }
 
 /// The crate that links llama.cpp, and so needs cmake, libclang and a C++ compiler.
