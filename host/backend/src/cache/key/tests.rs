@@ -88,17 +88,18 @@ fn every_setting_that_an_answer_may_hang_on_makes_another_key() {
 }
 
 #[test]
-fn every_fact_of_a_model_file_counts_but_its_name_and_the_threads() {
+fn facts_that_change_no_answer_are_not_in_the_key_of_a_model() {
     let of = |settings: &str, model: &str, details: Value| {
         let info = BackendInfo { model: model.to_owned(), ..info("llama_cpp", &details) };
         key_of(&CacheKeys::new(&spec("llama_cpp", settings), &info, None).expect("keys"))
     };
-    let base = || json!({"file_digest": "a", "slots": 8, "threads": 2});
+    let base =
+        || json!({"file_digest": "a", "slots": 8, "threads": 2, "kernels": "CPU (one); built for AVX2"});
     let settings = "{model_path: a.gguf}";
     let key = of(settings, "a.gguf", base());
     for (path, value) in [
         ("file_digest", json!("b")),
-        ("slots", json!(4)),
+        ("kernels", json!("CPU (one); built for AVX512")),
         ("chat_template_digest", json!("c")),
         ("llama_cpp_2", json!("1")),
     ] {
@@ -106,9 +107,13 @@ fn every_fact_of_a_model_file_counts_but_its_name_and_the_threads() {
         details[path] = value;
         assert_ne!(of(settings, "a.gguf", details), key, "{path}");
     }
-    let mut details = base();
-    details["threads"] = json!(9);
-    assert_eq!(of("{model_path: /elsewhere/b.gguf}", "b.gguf", details), key);
+    for (path, value) in
+        [("threads", json!(9)), ("slots", json!(4)), ("kernels", json!("CPU (another); built for AVX2"))]
+    {
+        let mut details = base();
+        details[path] = value;
+        assert_eq!(of("{model_path: /elsewhere/b.gguf}", "b.gguf", details), key, "{path}");
+    }
     let with_default = "{model_path: a.gguf, default_params: {top_k: 3}}";
     assert_ne!(of(with_default, "a.gguf", base()), key);
 }
