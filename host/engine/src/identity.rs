@@ -24,9 +24,6 @@ const FACTS: [&str; 2] = ["slots", "threads"];
 /// The key of the devices and the build that a model is computed with: `CPU (its name); built for AVX2, …`.
 const KERNELS: &str = "kernels";
 
-/// The components that took part, by reference.
-pub(crate) type Components = BTreeMap<String, ComponentIdentity>;
-
 /// The configuration, the data, the plugins and the models of a run.
 pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> RunIdentity {
     let mut identity = planned_identity(plan);
@@ -63,14 +60,14 @@ fn backends<'p>(
 ) -> impl Iterator<Item = (String, BackendIdentity, Object)> + 'p {
     plan.backends().into_iter().filter_map(move |spec| {
         let info = session.backend(&spec.backend_id)?.info();
-        let (details, facts) = split(info.details.clone());
+        let (details, facts) = split_facts(info.details.clone());
         let backend = BackendIdentity { kind: info.kind.to_owned(), model: redacted(&info.model), details };
         Some((spec.backend_id.clone(), backend, facts))
     })
 }
 
-/// Parts what can change a number from the facts. Of the kernels the build can, and the name of the processor cannot.
-fn split(details: Object) -> (Object, Object) {
+/// Separates what can change a number from the facts. Of the kernels the build can, and the name of the processor cannot.
+fn split_facts(details: Object) -> (Object, Object) {
     let (mut identity, mut facts) = (Object::new(), Object::new());
     for (key, mut value) in details {
         gage_secrets::redact_value(&mut value);
@@ -97,56 +94,66 @@ pub fn planned_identity(plan: &Plan) -> RunIdentity {
     let mut identity = RunIdentity {
         config: without_limits(plan.config.document.clone()),
         config_dir: plan.config.config_dir.clone(),
-        host: host(),
+        host: host_identity(),
         withheld: withheld_digests(&plan.config.withheld),
         ..RunIdentity::default()
     };
-    plan.tasks.iter().for_each(|task| add_task(&mut identity.plugins, task));
+    plan.tasks.iter().for_each(|task| add_components_of(&mut identity.plugins, task));
     identity
 }
 
 /// The version of the host's own scoring.
-pub(crate) fn host() -> HostIdentity {
+pub(crate) fn host_identity() -> HostIdentity {
     HostIdentity { scoring_version: SCORING_VERSION }
 }
 
 /// Adds the plugins of a task: those that prepare its samples, support its model, judge its answers and score them.
-fn add_task(plugins: &mut Components, task: &PlannedTask) {
+fn add_components_of(plugins: &mut BTreeMap<String, ComponentIdentity>, task: &PlannedTask) {
     let spec = &task.dataset.spec;
     for (link, preprocessor) in spec.preprocess.iter().zip(&task.dataset.chain) {
-        add(plugins, &link.reference, preprocessor.identity(), &preprocessor.description().version);
+        add_component(plugins, &link.reference, preprocessor.identity(), &preprocessor.description().version);
     }
     for (hook, (_, planned)) in spec.hooks.iter().zip(&task.dataset.hooks) {
-        add(plugins, &hook.reference, planned.identity(), &planned.description().version);
+        add_component(plugins, &hook.reference, planned.identity(), &planned.description().version);
     }
     add_scoring(plugins, &task.scoring);
     for helper in task.helpers() {
         if let (Some(reference), Some(adapter)) = (helper.reference(), &helper.adapter) {
-            add(plugins, reference, adapter.identity(), &adapter.description().version);
+            add_component(plugins, reference, adapter.identity(), &adapter.description().version);
         }
     }
     for planned in task.judges.iter().flat_map(|judges| &judges.judges) {
-        add(plugins, &planned.reference, planned.judge.identity(), &planned.judge.description().version);
+        add_component(
+            plugins,
+            &planned.reference,
+            planned.judge.identity(),
+            &planned.judge.description().version,
+        );
     }
 }
 
 /// Adds the plugins that score the answers of a task.
-pub(crate) fn add_scoring(plugins: &mut Components, scoring: &Scoring) {
+pub(crate) fn add_scoring(plugins: &mut BTreeMap<String, ComponentIdentity>, scoring: &Scoring) {
     for planned in &scoring.extractors {
         let extractor = &planned.extractor;
-        add(plugins, &planned.reference, extractor.identity(), &extractor.description().version);
+        add_component(plugins, &planned.reference, extractor.identity(), &extractor.description().version);
     }
     for planned in &scoring.metrics {
         let metric = &planned.metric;
-        add(plugins, &planned.implementation, metric.identity(), &metric.description().version);
+        add_component(plugins, &planned.implementation, metric.identity(), &metric.description().version);
         if let Some(aggregator) = &planned.aggregator {
             let reference = PluginReference::Name(format!("aggregation {}", planned.aggregation));
-            add(plugins, &reference, aggregator.identity(), &aggregator.description().version);
+            add_component(plugins, &reference, aggregator.identity(), &aggregator.description().version);
         }
     }
 }
 
-fn add(plugins: &mut Components, reference: &PluginReference, identity: &PluginIdentity, version: &str) {
+fn add_component(
+    plugins: &mut BTreeMap<String, ComponentIdentity>,
+    reference: &PluginReference,
+    identity: &PluginIdentity,
+    version: &str,
+) {
     let limits = match serde_json::to_value(&identity.limits) {
         Ok(Value::Object(limits)) => limits,
         _ => Object::new(),

@@ -24,22 +24,15 @@ pub(crate) struct ResumeState {
 struct BatchProgress {
     finished: u64,
     scored: u64,
-    /// Whether all that were scored may have been scored together.
-    may_be_one_batch: bool,
-    /// How many each says that were scored together.
-    scored_together: Option<u16>,
+    /// The distinct numbers of answers that were scored together.
+    scored_together: HashSet<u16>,
 }
-
 impl BatchProgress {
-    fn new() -> BatchProgress {
-        BatchProgress { may_be_one_batch: true, ..BatchProgress::default() }
-    }
-
     fn add(&mut self, sample: IndexedSample, retried: &[Outcome]) {
         self.finished += u64::from(sample.is_finished() && !retried.contains(&sample.outcome));
-        if let (true, Some(together)) = (sample.is_finished(), sample.scored_together) {
+        if sample.is_finished() && sample.is_answered() {
             self.scored += 1;
-            self.may_be_one_batch &= *self.scored_together.get_or_insert(together) == together;
+            self.scored_together.insert(sample.scored_together);
         }
     }
 
@@ -47,10 +40,8 @@ impl BatchProgress {
     /// ended while it scored them once more, with answers that had been missing, some have the scores of
     /// the one go and some those of the other.
     fn is_complete(&self, rows: u64) -> bool {
-        let together = self.scored_together.map(u64::from);
         self.finished == rows
-            && self.may_be_one_batch
-            && together.is_none_or(|together| together == self.scored)
+            && self.scored_together.iter().all(|together| u64::from(*together) == self.scored)
     }
 }
 
@@ -64,7 +55,7 @@ impl ResumeState {
         retried: &[Outcome],
     ) -> ResumeState {
         let mut complete = HashSet::new();
-        let mut found = BatchProgress::new();
+        let mut found = BatchProgress::default();
         let mut samples = index.samples(task_id).peekable();
         while let Some((row, sample)) = samples.next() {
             found.add(sample, retried);
@@ -76,7 +67,7 @@ impl ResumeState {
             if found.is_complete(end - rows.start) {
                 complete.insert(batch_of(row));
             }
-            found = BatchProgress::new();
+            found = BatchProgress::default();
         }
         ResumeState {
             index: Arc::clone(index),
@@ -120,8 +111,9 @@ fn needs_rescoring(sample: IndexedSample) -> bool {
 
 /// Whether the model had answered, and who was asked about the answer failed.
 fn failed_after_inference(record: &SampleRecord) -> bool {
-    let is_behind = |stage: Stage| matches!(stage, Stage::Embed | Stage::Judge);
-    record.model_output.is_some() && record.error.as_ref().is_some_and(|error| is_behind(error.stage))
+    let is_after_inference = |stage: Stage| matches!(stage, Stage::Embed | Stage::Judge);
+    record.model_output.is_some()
+        && record.error.as_ref().is_some_and(|error| is_after_inference(error.stage))
 }
 
 /// Says of each row what is left to be done.

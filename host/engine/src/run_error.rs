@@ -12,7 +12,7 @@ use gage_record::{RecordError, is_withheld};
 pub enum RunError {
     /// The run folder cannot be written or read.
     #[error(transparent)]
-    Record(RecordError),
+    Record(#[from] RecordError),
     /// Nobody can be told of what happens.
     #[error(transparent)]
     Observe(#[from] ObserveError),
@@ -71,12 +71,6 @@ fn help_of(differences: &[String]) -> &'static str {
              were when the run was begun)"
         }
         false => "",
-    }
-}
-
-impl From<RecordError> for RunError {
-    fn from(error: RecordError) -> RunError {
-        RunError::Record(error)
     }
 }
 

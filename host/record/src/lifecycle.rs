@@ -56,8 +56,8 @@ impl RunFolder {
         }
         let writer_lock = lock(&path)?;
         let manifest = Manifest::read(&path)?;
-        if let Some(wrong) = Manifest::seal(&path)?.wrong() {
-            let reason = format!("{wrong}; restore it from a copy, or start again with another --run-id");
+        if let Some(problem) = Manifest::integrity(&path)?.problem() {
+            let reason = format!("{problem}; restore it from a copy, or start again with another --run-id");
             return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         }
         if manifest.run_id != run_id {

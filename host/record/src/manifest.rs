@@ -27,8 +27,8 @@ pub enum ManifestIntegrity {
 }
 
 impl ManifestIntegrity {
-    /// What is wrong, where it was edited.
-    pub fn wrong(self) -> Option<&'static str> {
+    /// The problem of a manifest that was edited.
+    pub fn problem(self) -> Option<&'static str> {
         match self {
             ManifestIntegrity::Broken => Some("it was edited: the digest at its end is that of another"),
             ManifestIntegrity::Missing => Some("it was edited: the digest at its end is gone"),
@@ -100,7 +100,6 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unrecorded_usage: BTreeMap<String, Usage>,
     /// Digests of all files that the run has written but this one, by name; complete when the run is.
-    #[serde(default)]
     pub files: BTreeMap<String, FileDigest>,
 }
 
@@ -156,11 +155,11 @@ impl Manifest {
         folder.write_atomically(MANIFEST_FILE, &text).map(|_| ())
     }
 
-    /// Whether the manifest of a run folder fits the digest at its end.
+    /// Compares the manifest of a run folder with the digest at its end.
     ///
     /// # Errors
     /// When it is not there, or no JSON.
-    pub fn seal(folder: &Path) -> Result<ManifestIntegrity, RecordError> {
+    pub fn integrity(folder: &Path) -> Result<ManifestIntegrity, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
         let mut value: Value =
@@ -219,14 +218,14 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         let mut without: Value = serde_json::from_str(&text).unwrap();
         without.as_object_mut().unwrap().shift_remove(DIGEST);
-        for (text, seal) in [
+        for (text, integrity) in [
             (text.clone(), ManifestIntegrity::Intact),
             (text.replace("0.1.0", "0.2.0"), ManifestIntegrity::Broken),
             (text.replace("\"sha256:", "\"sha256:0"), ManifestIntegrity::Broken),
             (without.to_string(), ManifestIntegrity::Missing),
         ] {
             fs::write(&path, &text).unwrap();
-            assert_eq!(Manifest::seal(folder.path()).unwrap(), seal, "{text}");
+            assert_eq!(Manifest::integrity(folder.path()).unwrap(), integrity, "{text}");
         }
     }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct RunReader {
     folder: RunFolder,
     manifest: Manifest,
-    seal: ManifestIntegrity,
+    integrity: ManifestIntegrity,
 }
 
 /// What of a run was edited, so that it cannot be trusted.
@@ -22,20 +22,20 @@ pub struct RunReader {
 pub struct TamperedPart {
     /// `manifest` or `figures`.
     pub part: &'static str,
-    /// What is wrong with it.
-    pub wrong: &'static str,
+    /// Its problem.
+    pub problem: &'static str,
 }
 
 impl TamperedPart {
     /// The same of a run that is called so: `the manifest of nightly cannot be trusted: it was edited`.
     pub fn of(self, name: &str) -> String {
-        format!("the {} of {name} cannot be trusted: {}", self.part, self.wrong)
+        format!("the {} of {name} cannot be trusted: {}", self.part, self.problem)
     }
 }
 
 impl fmt::Display for TamperedPart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the {} cannot be trusted: {}", self.part, self.wrong)
+        write!(formatter, "the {} cannot be trusted: {}", self.part, self.problem)
     }
 }
 
@@ -46,9 +46,9 @@ impl RunReader {
     /// When it is not a run folder, or its manifest cannot be read.
     pub fn open(path: &Path) -> Result<RunReader, RecordError> {
         let folder = RunFolder::open_read(path)?;
-        let seal = Manifest::seal(path)?;
+        let integrity = Manifest::integrity(path)?;
         let manifest = Manifest::read(path)?;
-        Ok(RunReader { folder, manifest, seal })
+        Ok(RunReader { folder, manifest, integrity })
     }
 
     /// Where it is.
@@ -62,15 +62,15 @@ impl RunReader {
     }
 
     /// What the digest of the manifest says of it.
-    pub fn seal(&self) -> ManifestIntegrity {
-        self.seal
+    pub fn integrity(&self) -> ManifestIntegrity {
+        self.integrity
     }
 
     /// What was edited of what is shown of a run: its manifest, or its figures where it has come so far as to write some. The
     /// other files are compared by whoever verifies it.
     pub fn edited(&self) -> Option<TamperedPart> {
-        if let Some(wrong) = self.seal.wrong() {
-            return Some(TamperedPart { part: "manifest", wrong });
+        if let Some(problem) = self.integrity.problem() {
+            return Some(TamperedPart { part: "manifest", problem });
         }
         // A run that goes on, or was killed, has written none, or those of before count no more.
         let written = self.manifest.files.get(SUMMARY_FILE)?;
@@ -78,9 +78,9 @@ impl RunReader {
             Ok(Some(found)) if found == *written => None,
             Ok(Some(_)) => Some(TamperedPart {
                 part: "figures",
-                wrong: "summary.json is another than the run has written",
+                problem: "summary.json is another than the run has written",
             }),
-            Ok(None) => Some(TamperedPart { part: "figures", wrong: "summary.json is gone" }),
+            Ok(None) => Some(TamperedPart { part: "figures", problem: "summary.json is gone" }),
             // Whoever reads it says why.
             Err(_) => None,
         }
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(reader.edited(), None);
         fs::write(folder.path_of(SUMMARY_FILE), "{}").unwrap();
         let changed = "summary.json is another than the run has written";
-        let edited = Some(TamperedPart { part: "figures", wrong: changed });
+        let edited = Some(TamperedPart { part: "figures", problem: changed });
         for (status, edited) in [(RunStatus::Complete, edited), (RunStatus::Interrupted, edited)] {
             manifest.finish(status);
             manifest.write(&folder).unwrap();

@@ -86,7 +86,6 @@ pub struct SampleTiming {
     #[serde(serialize_with = "finite")]
     pub scoring_ms: f64,
     /// The sample's share of the work of the plugins that scored it, in units of fuel; equal in every run.
-    #[serde(default)]
     pub scoring_fuel: u64,
     /// When the sample was answered, or failed, in milliseconds since 1970 in UTC.
     pub finished_unix_ms: u64,
@@ -121,7 +120,7 @@ pub struct SampleRecord {
     pub error: Option<ErrorNote>,
     /// The Sample as it was asked; null for an invalid row.
     pub sample: Value,
-    /// For an invalid row its beginning: see [`SampleRecord::shorten_row`].
+    /// For an invalid row, the beginning of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
     /// What support steps found, by adapter.
@@ -137,21 +136,10 @@ pub struct SampleRecord {
     #[serde(default)]
     pub metrics: Vec<MetricResult>,
     /// How long it took.
-    #[serde(default)]
     pub timing: SampleTiming,
     /// What the metrics said that read a clock; they vary from run to run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timing_metrics: Vec<MetricResult>,
-}
-
-impl SampleRecord {
-    /// Most characters that are kept of an invalid row.
-    pub const MAX_ROW_CHARS: usize = 2_000;
-
-    /// The beginning of a raw row, as much as a record keeps.
-    pub fn shorten_row(row: &str) -> String {
-        row.chars().take(SampleRecord::MAX_ROW_CHARS).collect()
-    }
 }
 
 fn without_secrets<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
@@ -209,12 +197,11 @@ pub(crate) mod tests {
             message: "m".to_owned(),
             pointer: Some("/a".to_owned()),
         });
-        full.row = Some(SampleRecord::shorten_row(&"é".repeat(3_000)));
+        full.row = Some("é".to_owned());
         full.judge_output = Some(json!({"score": 0.1}));
         full.support_output = Some(json!({"retriever": {"context": "c"}}));
         let text = serde_json::to_string(&full).unwrap();
         assert_eq!(serde_json::from_str::<SampleRecord>(&text).unwrap(), full);
-        assert_eq!(full.row.unwrap().chars().count(), SampleRecord::MAX_ROW_CHARS);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use gage_engine::{RescoreError, RunError};
 use gage_figures::FiguresError;
 use gage_observe::{HttpRecorderError, TelemetryError};
 use gage_plugin::RegistryError;
-use gage_record::{RecordError, RunStatus};
-use gage_suite::{LockDifference, SuiteError, UnknownPart};
+use gage_record::{Difference, RecordError, RunStatus};
+use gage_suite::{SuiteError, UnknownPart};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ pub enum RunnerError {
         /// The lock.
         path: PathBuf,
         /// What differs.
-        differences: Vec<LockDifference>,
+        differences: Vec<Difference>,
     },
     /// The kernel variant that a lock pins cannot run on this machine.
     #[error(
@@ -139,7 +139,7 @@ pub enum RunnerError {
         /// Why the suite cannot be used.
         reason: Box<RunnerError>,
         /// What differs.
-        differences: Vec<LockDifference>,
+        differences: Vec<Difference>,
     },
     /// A lock has no such part.
     #[error(transparent)]
@@ -241,7 +241,7 @@ impl RunnerError {
     }
 
     /// The same error, with what differs from a lock if anything does.
-    pub(crate) fn with_changes(self, differences: Vec<LockDifference>) -> RunnerError {
+    pub(crate) fn with_changes(self, differences: Vec<Difference>) -> RunnerError {
         match differences.is_empty() {
             true => self,
             false => RunnerError::ChangedSinceLock { reason: Box::new(self), differences },

@@ -10,8 +10,8 @@ use gage_config::BackendKind;
 use gage_core::Digest;
 use gage_data::DataError;
 use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
-use gage_record::RunIdentity;
-use gage_suite::{DatasetRows, Lock, LockDifference, Origin, PluginPlaces};
+use gage_record::{Difference, RunIdentity};
+use gage_suite::{DatasetRows, Lock, Origin, PluginPlaces};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
@@ -41,15 +41,15 @@ pub enum LockChange {
     /// The lock equals the suite, so nothing was written.
     Unchanged,
     /// The lock differs from the suite. It was not to be updated, so nothing was written.
-    Stale(Vec<LockDifference>),
+    Stale(Vec<Difference>),
     /// The comparison that was asked for; empty if lock and suite are equal.
-    Compared(Vec<LockDifference>),
+    Compared(Vec<Difference>),
     /// The lock was to be updated.
     Updated {
         /// Whether anything was written.
         is_written: bool,
         /// What still differs, because only a part was updated.
-        remaining: Vec<LockDifference>,
+        remaining: Vec<Difference>,
     },
 }
 
@@ -253,10 +253,10 @@ impl ExpectedLock<'_> {
             found.take_unset(locked);
         }
         let mut differences = locked.differences(found);
-        differences.extend(request.max_samples.map(|most| LockDifference {
-            field: "--max-samples".to_owned(),
-            locked: None,
-            found: Some(most.into()),
+        differences.extend(request.max_samples.map(|most| Difference {
+            place: "--max-samples".to_owned(),
+            before: None,
+            now: Some(most.into()),
         }));
         match differences.is_empty() {
             true => Ok(()),
@@ -266,25 +266,16 @@ impl ExpectedLock<'_> {
 }
 
 /// What differs from the lock in a suite that cannot be used. Empty if that is not the reason.
-pub(crate) fn changes_of_unusable(
-    locked: &Lock,
-    request: &RunRequest,
-    suite: &ReadSuite,
-) -> Vec<LockDifference> {
+pub(crate) fn changes_of_unusable(locked: &Lock, request: &RunRequest, suite: &ReadSuite) -> Vec<Difference> {
     unusable(locked, &request.suite, &request.context.host, suite)
 }
 
-fn unusable(
-    locked: &Lock,
-    source: &SuiteSource,
-    host: &HostSettings,
-    suite: &ReadSuite,
-) -> Vec<LockDifference> {
+fn unusable(locked: &Lock, source: &SuiteSource, host: &HostSettings, suite: &ReadSuite) -> Vec<Difference> {
     let places = PluginPlaces { folders: &source.plugin_folders, is_bundled: &|name| host.is_bundled(name) };
     locked.unusable(&source.path, &suite.overrides, &|name| suite.variables.get(name), &places)
 }
 
 /// What differs from the lock in the same suite, of which a dataset cannot be read to its end.
-fn changes_of_same_suite(locked: &Lock, found: &Lock) -> Vec<LockDifference> {
+fn changes_of_same_suite(locked: &Lock, found: &Lock) -> Vec<Difference> {
     if locked.suite() == found.suite() { locked.differences(found) } else { Vec::new() }
 }

@@ -73,7 +73,7 @@ fn root_of(request: &RescoreRequest) -> PathBuf {
 /// Refuses a run whose manifest is damaged, and one without samples.
 fn check_parent(parent: &RunReader) -> Result<(), RunnerError> {
     let path = parent.path().to_owned();
-    if let Some(reason) = parent.seal().wrong() {
+    if let Some(reason) = parent.integrity().problem() {
         return Err(RunnerError::UntrustedManifest { path, reason: reason.to_owned() });
     }
     if parent.journal().is_ok_and(|journal| journal.is_empty()) {

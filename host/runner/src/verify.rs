@@ -70,7 +70,7 @@ pub enum RescoreCheck {
 pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
     let mut checked = check_run(&request.run).map_err(RunnerError::Record)?;
     let manifest = checked.run.manifest();
-    if is_without_figures(&checked) && checked.run.seal().wrong().is_some() {
+    if is_without_figures(&checked) && checked.run.integrity().problem().is_some() {
         // Of the other files nothing is known.
         checked.files.retain(|file| file.name == MANIFEST_FILE);
     } else if is_without_figures(&checked) {

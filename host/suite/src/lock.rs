@@ -61,17 +61,6 @@ pub trait DatasetRows {
     fn media_digest(&self, dataset_id: &str) -> Result<Option<Digest>, DataError>;
 }
 
-/// One thing that is another than what was locked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LockDifference {
-    /// Where: `datasets.piqa.digest`.
-    pub field: String,
-    /// What was locked; nothing where it is new.
-    pub locked: Option<Value>,
-    /// What was found; nothing where it is gone.
-    pub found: Option<Value>,
-}
-
 /// A part that no lock has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a lock has no part `{0}`")]
@@ -228,20 +217,14 @@ impl Lock {
     }
 
     /// What is another than what was locked, by field.
-    pub fn differences(&self, found: &Lock) -> Vec<LockDifference> {
+    pub fn differences(&self, found: &Lock) -> Vec<Difference> {
         let mut found = found.parts.clone();
         align_plugin_names(&self.parts, &mut found);
         let differing = Lock::part_names().flat_map(|part| {
             let (locked, found) = (self.parts.get(part), found.get(part));
             compare(part, locked.unwrap_or(&Value::Null), found.unwrap_or(&Value::Null))
         });
-        differing
-            .map(|Difference { place, before, now }| LockDifference {
-                field: place,
-                locked: before,
-                found: now,
-            })
-            .collect()
+        differing.collect()
     }
 
     /// Takes over what was locked of values for which this process has no variables, as where a recording is played back:

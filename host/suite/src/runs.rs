@@ -153,14 +153,6 @@ pub fn leftovers(runs: &[RunEntry], is_kept: impl Fn(usize, &RunEntry) -> bool) 
     chosen.into_iter().rev().map(judge).collect()
 }
 
-/// Deletes the folder of a run that nobody writes to.
-///
-/// # Errors
-/// When somebody does, or the file system refuses.
-pub fn delete(run: &RunEntry) -> Result<(), RecordError> {
-    RunFolder::delete(&run.path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use gage_record::format::{
     CONFIG_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE, SET_ASIDE_BEGIN,
     SUMMARY_FILE, WRITER_LOCK_FILE,
 };
-use gage_record::{FileDigest, Manifest, RecordError, RunReader, compare, without_limits};
+use gage_record::{FileDigest, RecordError, RunReader, compare, without_limits};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -69,10 +69,8 @@ impl VerifyReport {
 /// When it is no run folder, or its manifest cannot be read.
 pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
     let run = RunReader::open(path)?;
-    let manifest = match Manifest::seal(path)?.wrong() {
-        Some(wrong) => FileState::Damaged(wrong.to_owned()),
-        None => FileState::Intact,
-    };
+    let problem = run.integrity().problem();
+    let manifest = problem.map_or(FileState::Intact, |problem| FileState::Damaged(problem.to_owned()));
     let mut files = vec![FileFinding { name: MANIFEST_FILE.to_owned(), written: None, state: manifest }];
     let lacking = ALWAYS.iter().filter(|name| !run.manifest().files.contains_key(**name));
     files.extend(lacking.map(|name| FileFinding {

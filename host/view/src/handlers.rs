@@ -77,8 +77,8 @@ type Name = Result<Path<String>, PathRejection>;
 async fn run(state: App, name: Name) -> Response {
     let Ok(Path(name)) = name else { return no_run(None) };
     let (shared, of_run) = (Arc::clone(&state.0), name.clone());
-    let looked = blocking(move || shared.root.run(&of_run).map(|folder| (is_live(&folder), folder))).await;
-    match looked {
+    let found = blocking(move || shared.root.run(&of_run).map(|folder| (is_live(&folder), folder))).await;
+    match found {
         Ok(Some((true, _))) => page(&state.0.pages.live),
         Ok(Some((false, folder))) => reported(&state.0, vec![folder]).await,
         Ok(None) => no_run(Some(&name)),
@@ -172,11 +172,11 @@ fn answered(read: Result<Result<String, Refusal>, Response>) -> Response {
 
 async fn run_now(State(shared): App, name: Name) -> Response {
     let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
-    let looked = blocking(move || {
+    let found = blocking(move || {
         let folder = shared.root.run(&name)?;
-        Some(shared.followers.look(&folder).map_err(|error| live::refusal(&error, &folder)))
+        Some(shared.followers.snapshot_of(&folder).map_err(|error| live::refusal(&error, &folder)))
     });
-    match looked.await {
+    match found.await {
         Ok(Some(Ok(text))) => json(text.to_string()),
         Ok(Some(Err(refusal))) => refused_by(&refusal),
         Ok(None) => refused(StatusCode::NOT_FOUND, NO_RUN),

@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use event_feed::EventFeed;
 use gage_record::format::{EVENTS_FILE, MANIFEST_FILE};
 use gage_record::{JournalTail, Manifest, RecordError, TailRead, unix_milliseconds};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
-/// Readers of one run within this time are told the same.
+/// Readers of one run within this time are snapshot the same.
 const FRESH: Duration = Duration::from_millis(250);
 /// Most runs that are followed at once; of more the one that was asked for longest ago is begun anew.
 const MAX_FOLLOWED_RUNS: usize = 16;
@@ -36,18 +36,18 @@ impl Followers {
     ///
     /// # Errors
     /// When the run cannot be read.
-    pub(crate) fn look(&self, folder: &Path) -> Result<Arc<str>, RecordError> {
+    pub(crate) fn snapshot_of(&self, folder: &Path) -> Result<Arc<str>, RecordError> {
         let follower = self.of(folder);
-        let told = follower.lock().tell();
-        let has_ended = matches!(&told, Ok(told) if !told.is_live);
-        if has_ended || told.is_err() {
-            self.open().remove(folder);
+        let snapshot = follower.lock().snapshot();
+        let has_ended = matches!(&snapshot, Ok(snapshot) if !snapshot.is_live);
+        if has_ended || snapshot.is_err() {
+            self.0.lock().remove(folder);
         }
-        told.map(|told| told.text)
+        snapshot.map(|snapshot| snapshot.text)
     }
 
     fn of(&self, folder: &Path) -> Arc<Mutex<Follower>> {
-        let mut followed = self.open();
+        let mut followed = self.0.lock();
         if !followed.contains_key(folder) && followed.len() >= MAX_FOLLOWED_RUNS {
             let oldest = followed.iter().min_by_key(|(_, one)| one.asked).map(|(path, _)| path.clone());
             oldest.map(|oldest| followed.remove(&oldest));
@@ -59,10 +59,6 @@ impl Followers {
         let one = followed.entry(folder.to_owned()).or_insert_with(begin);
         one.asked = Instant::now();
         Arc::clone(&one.follower)
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<PathBuf, FollowedRun>> {
-        self.0.lock()
     }
 }
 
@@ -88,11 +84,11 @@ impl Follower {
         Follower { folder, journal: None, happenings, tally: Tally::default(), last: None }
     }
 
-    fn tell(&mut self) -> Result<Snapshot, RecordError> {
-        if let Some((when, told)) = &self.last
+    fn snapshot(&mut self) -> Result<Snapshot, RecordError> {
+        if let Some((when, snapshot)) = &self.last
             && when.elapsed() < FRESH
         {
-            return Ok(told.clone());
+            return Ok(snapshot.clone());
         }
         // Before the files: what a run writes at its end is there when it is said to have ended.
         let is_live = is_live(&self.folder);
@@ -100,9 +96,9 @@ impl Follower {
         self.read_journal(&manifest.run_id)?;
         self.happenings.read_new();
         let value = self.value(is_live, &manifest);
-        let told = Snapshot { is_live, text: value.to_string().into() };
-        self.last = Some((Instant::now(), told.clone()));
-        Ok(told)
+        let snapshot = Snapshot { is_live, text: value.to_string().into() };
+        self.last = Some((Instant::now(), snapshot.clone()));
+        Ok(snapshot)
     }
 
     fn read_journal(&mut self, run_id: &str) -> Result<(), RecordError> {
@@ -120,7 +116,7 @@ impl Follower {
 
     fn value(&self, is_live: bool, manifest: &Manifest) -> Value {
         let now = unix_milliseconds();
-        let began = self.happenings.began();
+        let began = self.happenings.began;
         let mut value = json!({
             "is_live": is_live,
             "run": describe(manifest),

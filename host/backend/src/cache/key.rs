@@ -193,7 +193,15 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         logprobs,
     } = config;
     let mut details = info.details.clone();
-    details.shift_remove("threads");
+    for fact in ["slots", "threads"] {
+        details.shift_remove(fact);
+    }
+    // `CPU (its name); built for AVX2, …`: the build can change an answer, and the name of the processor cannot.
+    if let Some(Value::String(kernels)) = details.get_mut("kernels")
+        && let Some((_, build)) = kernels.split_once("; ")
+    {
+        *kernels = build.to_owned();
+    }
     json!({
         "details": details,
         "main_gpu": main_gpu,

@@ -131,13 +131,13 @@ fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_suite::LockDifference;
+    use gage_record::Difference;
     use std::path::PathBuf;
 
     #[test]
     fn each_category_has_one_exit_code() {
         let missing = || RunnerError::NothingToResume { root: PathBuf::from("runs") };
-        let difference = || LockDifference { field: "suite".to_owned(), locked: None, found: None };
+        let difference = || Difference { place: "suite".to_owned(), before: None, now: None };
         let mismatch = || RunnerError::LockMismatch {
             path: PathBuf::from("suite.gage.lock"),
             differences: vec![difference()],

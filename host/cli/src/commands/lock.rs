@@ -6,8 +6,8 @@ use super::{failure, setup};
 use crate::arguments::{DEFAULT_LOG, LockArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_record::Difference;
 use gage_runner::{CancelToken, LockAction, LockChange, LockOutcome, LockRequest, lock};
-use gage_suite::LockDifference;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn print(arguments: &LockArguments, outcome: &LockOutcome) -> anyhow::Result<Exi
 fn print_stale(
     arguments: &LockArguments,
     outcome: &LockOutcome,
-    differences: &[LockDifference],
+    differences: &[Difference],
 ) -> anyhow::Result<ExitCode> {
     if arguments.json {
         terminal::print_line(format_args!("{:#}", to_json(differences)))?;
@@ -75,7 +75,7 @@ fn print_stale(
 fn print_comparison(
     arguments: &LockArguments,
     outcome: &LockOutcome,
-    differences: &[LockDifference],
+    differences: &[Difference],
 ) -> anyhow::Result<ExitCode> {
     if arguments.json {
         terminal::print_line(format_args!("{:#}", to_json(differences)))?;

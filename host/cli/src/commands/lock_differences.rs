@@ -2,7 +2,7 @@
 
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_suite::LockDifference;
+use gage_record::Difference;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ const DIGEST: usize = 23;
 const BEFORE: usize = 8;
 
 /// Prints that a suite differs from its lock, and gives the exit code for it.
-pub(super) fn refuse_mismatch(path: &Path, differences: &[LockDifference]) -> ExitCode {
+pub(super) fn refuse_mismatch(path: &Path, differences: &[Difference]) -> ExitCode {
     terminal::eprint_line(format_args!(
         "error: the suite is another than the one that was locked in {}\n\n{}\n  help: go back to what was locked; or look at it \
          with `gage-host lock SUITE --check`, and take it over with `gage-host lock SUITE --update`{}",
@@ -24,13 +24,13 @@ pub(super) fn refuse_mismatch(path: &Path, differences: &[LockDifference]) -> Ex
 }
 
 /// Prints what differs from a lock in a suite that cannot be used.
-pub(super) fn show(differences: &[LockDifference]) {
+pub(super) fn show(differences: &[Difference]) {
     terminal::eprint_line(format_args!("\n{}{}", table(differences), help_for_withheld(differences)));
 }
 
 /// What to do about values that nobody may see, where one is another; begins with a line break.
-pub(super) fn help_for_withheld(differing: &[LockDifference]) -> &'static str {
-    match differing.iter().any(|one| one.field.starts_with("settings.withheld")) {
+pub(super) fn help_for_withheld(differing: &[Difference]) -> &'static str {
+    match differing.iter().any(|one| one.place.starts_with("settings.withheld")) {
         true => {
             "\n  help: `settings.withheld` holds digests of values that are not written down: set the variable of such a value to \
              what it was; or, where it was meant to change, take it over with `gage-host lock SUITE --update settings`. Keys that \
@@ -41,18 +41,18 @@ pub(super) fn help_for_withheld(differing: &[LockDifference]) -> &'static str {
 }
 
 /// Differences as JSON.
-pub(super) fn to_json(differing: &[LockDifference]) -> Value {
-    let one = |one: &LockDifference| json!({"field": one.field, "locked": one.locked, "found": one.found});
+pub(super) fn to_json(differing: &[Difference]) -> Value {
+    let one = |one: &Difference| json!({"field": one.place, "locked": one.before, "found": one.now});
     json!({"differences": differing.iter().map(one).collect::<Vec<_>>()})
 }
 
 /// What differs, for people: field, locked, found.
-pub(super) fn table(differing: &[LockDifference]) -> String {
+pub(super) fn table(differing: &[Difference]) -> String {
     let rows: Vec<[String; 3]> = differing
         .iter()
         .map(|one| {
-            let [locked, found] = sides(one.locked.as_ref(), one.found.as_ref());
-            [gage_core::printable_line(&one.field).to_string(), locked, found]
+            let [locked, found] = sides(one.before.as_ref(), one.now.as_ref());
+            [gage_core::printable_line(&one.place).to_string(), locked, found]
         })
         .collect();
     terminal::columns(["field", "locked", "found"], &rows)

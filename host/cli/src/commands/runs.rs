@@ -10,8 +10,8 @@ use crate::arguments::{RunsCommand, RunsGcArguments, RunsShowArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_history::History;
-use gage_record::{RunIdentity, RunReader, RunStatus};
-use gage_suite::{FoundRuns, RunEntry, delete, leftovers, list};
+use gage_record::{RunFolder, RunIdentity, RunReader, RunStatus};
+use gage_suite::{FoundRuns, RunEntry, leftovers, list};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -165,7 +165,7 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
     let mut failures = Vec::new();
     if arguments.yes {
         for one in &going {
-            match delete(&one.run) {
+            match RunFolder::delete(&one.run.path) {
                 Ok(()) => deleted += 1,
                 Err(error) => failures.push(format!("{:#}", anyhow::Error::new(error))),
             }

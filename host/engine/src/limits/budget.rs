@@ -136,32 +136,29 @@ impl BudgetTracker {
                     continue;
                 }
                 if let Some(record) = answers.read(task_id, row)? {
-                    if record.timing.attempts > 0 {
-                        self.add_usage(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
-                    }
-                    self.add_support(task, &record, stop);
-                    self.add_embedding(task, &record, stop);
-                    for (backend_id, usage) in usage_of_judges(task.judges.as_ref(), &record) {
-                        self.add_usage(backend_id, usage, stop);
-                    }
+                    self.add_record(task, &record, stop);
                 }
             }
             if counts_tokens {
                 for record in index.whole_records(task_id) {
-                    let record = record?;
-                    self.add_support(task, &record, stop);
-                    if record.model_output.is_some() && record.timing.attempts > 0 {
-                        self.add_usage(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
-                    }
-                    self.add_embedding(task, &record, stop);
-                    for (backend_id, usage) in usage_of_judges(task.judges.as_ref(), &record) {
-                        self.add_usage(backend_id, usage, stop);
-                    }
+                    self.add_record(task, &record?, stop);
                 }
             }
         }
         self.check_failures(stop);
         Ok(())
+    }
+
+    /// Adds what every role of a recorded sample took.
+    fn add_record(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
+        self.add_support(task, record, stop);
+        if record.model_output.is_some() && record.timing.attempts > 0 {
+            self.add_usage(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+        }
+        self.add_embedding(task, record, stop);
+        for (backend_id, usage) in usage_of_judges(task.judges.as_ref(), record) {
+            self.add_usage(backend_id, usage, stop);
+        }
     }
 
     /// Adds what the roles that support the model took, where they asked a model of their own.

@@ -2,7 +2,7 @@
 //! model is to be asked.
 
 use gage_config::{DatasetSpec, OnInvalid};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 /// Where the number of rows is not known beforehand, so many are looked at before their share of
 /// invalid ones ends the run.
@@ -74,7 +74,7 @@ impl InvalidRows {
     /// Counts a row that was read, with what is wrong where it is no Sample. Returns whether there are too many,
     /// so that nothing can make up for them.
     pub(crate) fn add_row(&self, wrong: Option<&str>) -> bool {
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         counts.rows += 1;
         if let Some(wrong) = wrong {
             self.add(&mut counts, wrong);
@@ -84,25 +84,25 @@ impl InvalidRows {
 
     /// Counts a row that is read now, and that turned out to be no Sample in an earlier process.
     pub(crate) fn add_recorded(&self, wrong: &str) {
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         self.add(&mut counts, wrong);
     }
 
     /// Counts a row that was read, and that turned out to be no Sample when the model was to be asked.
     pub(crate) fn add_late(&self, wrong: &str) {
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         self.add(&mut counts, wrong);
         counts.ends_asking = counts.are_too_many;
     }
 
     /// Whether the model need not be asked about further rows.
     pub(crate) fn ends_inference(&self) -> bool {
-        self.lock().ends_asking
+        self.counts.lock().ends_asking
     }
 
     /// What is to be said in the end.
     pub(crate) fn finish(&self) -> Option<TooManyInvalid> {
-        let counts = self.lock();
+        let counts = self.counts.lock();
         (counts.invalid > 0 && self.exceeds(&counts, counts.rows)).then(|| TooManyInvalid {
             dataset_id: self.dataset_id.clone(),
             invalid: counts.invalid,
@@ -127,10 +127,6 @@ impl InvalidRows {
     fn exceeds(&self, counts: &InvalidCounts, of: u64) -> bool {
         // Numbers of rows stay far below 2^53.
         self.allowed.is_none_or(|allowed| counts.invalid as f64 > allowed * of as f64)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, InvalidCounts> {
-        self.counts.lock()
     }
 }
 

@@ -50,6 +50,7 @@ pub(crate) struct TaskResources<'a> {
 }
 
 /// What came of a task, and how long its phases took.
+#[derive(Default)]
 pub(crate) struct TaskOutput {
     /// How many samples were begun, all of which are recorded unless the journal cannot be written.
     pub(crate) begun: u64,
@@ -67,24 +68,6 @@ pub(crate) struct TaskOutput {
     pub(crate) failure: Option<DataError>,
     pub(crate) reading: Duration,
     pub(crate) inference: Duration,
-}
-
-impl TaskOutput {
-    /// A task whose data cannot be read at all.
-    pub(crate) fn unread(failure: DataError) -> TaskOutput {
-        TaskOutput {
-            begun: 0,
-            resumed: 0,
-            is_cut_off: false,
-            planned: None,
-            filtered: 0,
-            missing_fields: Vec::new(),
-            too_many_invalid: None,
-            failure: Some(failure),
-            reading: Duration::ZERO,
-            inference: Duration::ZERO,
-        }
-    }
 }
 
 /// Runs a task to its end, or until it is stopped. Whatever happens, every sample that was

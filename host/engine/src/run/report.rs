@@ -9,7 +9,7 @@ use gage_record::{Manifest, RunFolder};
 use std::time::Duration;
 
 /// What came of a task in this process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TaskReport {
     /// The task.
     pub task_id: String,
@@ -38,24 +38,6 @@ pub struct TaskReport {
 }
 
 impl TaskReport {
-    /// A task in which nothing was done.
-    pub(crate) fn empty(task_id: &str) -> TaskReport {
-        TaskReport {
-            task_id: task_id.to_owned(),
-            counts: OutcomeCounts::default(),
-            planned: None,
-            resumed: 0,
-            filtered: 0,
-            missing_fields: Vec::new(),
-            too_many_invalid: None,
-            failure: None,
-            cut_off: None,
-            reading: Duration::ZERO,
-            inference: Duration::ZERO,
-            evaluation: Duration::ZERO,
-        }
-    }
-
     /// Whether it ended before all of its rows were dealt with.
     pub fn ended_early(&self) -> bool {
         self.cut_off.is_some() || self.failure.is_some() || self.too_many_invalid.is_some()

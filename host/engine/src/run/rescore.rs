@@ -90,7 +90,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     // Those that took part before the answers were scored did so still.
     let mut identity = RunIdentity {
         config: context.config.clone(),
-        host: identity::host(),
+        host: identity::host_identity(),
         withheld: context.withheld.clone(),
         ..before.clone()
     };
@@ -109,8 +109,8 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
         progress.task_finished(&task.task_id);
         // Where it is stopped itself; what the run lacks whose answers these are is known to that run.
         let planned = Some(index.samples(&task.task_id).count() as u64);
-        let cut_off = stop.reason();
-        reports.push(TaskReport { counts, evaluation, planned, cut_off, ..TaskReport::empty(&task.task_id) });
+        let (task_id, cut_off) = (task.task_id.clone(), stop.reason());
+        reports.push(TaskReport { task_id, counts, evaluation, planned, cut_off, ..TaskReport::default() });
     }
     Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: RunUsage::default() })
 }

@@ -153,7 +153,7 @@ impl<'r> TaskScheduler<'r> {
             }
             // The other tasks have data of their own.
             Err(failure) => {
-                let output = TaskOutput::unread(failure);
+                let output = TaskOutput { failure: Some(failure), ..TaskOutput::default() };
                 self.on_task_finished(task, &output);
                 return Ok(Some(output));
             }
@@ -266,7 +266,8 @@ impl<'r> TaskScheduler<'r> {
     fn report(&self, task: &TaskState, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
         let Some(output) = output else {
             let planned = self.count_planned(task);
-            return Ok(TaskReport { cut_off: task.stop.reason(), planned, ..TaskReport::empty(task.id()) });
+            let (task_id, cut_off) = (task.id().to_owned(), task.stop.reason());
+            return Ok(TaskReport { task_id, cut_off, planned, ..TaskReport::default() });
         };
         let counts = task.counts();
         if counts.total() != output.begun {

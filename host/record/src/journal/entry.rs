@@ -94,14 +94,9 @@ pub struct Scores {
     /// The sample's share of the plugins' work, in units of fuel.
     pub scoring_fuel: u64,
     /// How many answers were scored together with this one, itself among them.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub scored_together: u32,
     /// When the sample was done, in milliseconds since 1970 in UTC.
     pub finished_unix_ms: u64,
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl SampleRecord {

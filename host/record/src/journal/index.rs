@@ -20,7 +20,7 @@ use entries::{Entries, EntryState, LinePosition, SampleEntry};
 pub use records::{AnswerReader, PartialRecords, RecordsInOrder, SampleStage};
 
 /// Where the last record of every sample is. Holds about 33 bytes a sample, however large it is.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct JournalIndex {
     segments: Vec<Segment>,
     tasks: Vec<TaskEntries>,
@@ -43,21 +43,13 @@ struct TaskEntries {
     entries: Entries,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EntryKind {
-    Whole,
-    Unjudged,
-    Answer,
-    Scores,
-}
-
 /// What the index knows of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedSample {
     /// How the sample ended; of one that awaits its scores, how it will unless they speak against it.
     pub outcome: Outcome,
-    /// How many answers its scores were made together with, itself among them; none where there are no scores.
-    pub scored_together: Option<u16>,
+    /// The number of answers that were scored together with it, itself included; 0 if it has no scores.
+    pub scored_together: u16,
     row: u64,
     state: EntryState,
 }
@@ -113,8 +105,7 @@ impl JournalIndex {
         for (position, path) in paths.into_iter().enumerate() {
             builder.add_segment(path, position + 1 == count)?;
         }
-        let lines = builder.lines;
-        Ok((builder.finish(), lines))
+        Ok((builder.index, builder.lines))
     }
 
     /// What is known of a sample.
@@ -178,7 +169,7 @@ impl JournalIndex {
     /// time. Tasks that have records and are not named come after the others, by name. Answers that
     /// await their judges or their scores are passed over.
     pub fn records_in_order<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsInOrder<'_> {
-        RecordsInOrder::new(self.records_so_far(task_order))
+        RecordsInOrder(self.records_so_far(task_order))
     }
 
     /// The same with the answers that await their judges or their scores, each in its place: these have neither judges'
@@ -207,7 +198,6 @@ impl JournalIndex {
 /// The parts of a record that the index needs; the rest is passed over without being built.
 #[derive(Deserialize)]
 struct RecordKey<'a> {
-    #[serde(default)]
     line: Option<u64>,
     #[serde(borrow)]
     task_id: Cow<'a, str>,
@@ -219,14 +209,12 @@ struct RecordKey<'a> {
     awaits_scores: bool,
     #[serde(default)]
     awaits_judges: bool,
-    #[serde(default)]
     scores: Option<ScoresKey>,
 }
 
 /// The part of scores that the index needs.
 #[derive(Deserialize)]
 struct ScoresKey {
-    #[serde(default)]
     scored_together: u32,
 }
 
@@ -237,18 +225,13 @@ pub(super) struct IndexBuilder<'a> {
     pub(super) lines: u64,
     pub(super) last_lines: u64,
     length: u64,
-    index: JournalIndex,
+    /// The last record of each sample, and its last scores.
+    pub(super) index: JournalIndex,
 }
 
 impl<'a> IndexBuilder<'a> {
     pub(super) fn new(run_id: &'a str) -> IndexBuilder<'a> {
-        let index = JournalIndex {
-            segments: Vec::new(),
-            tasks: Vec::new(),
-            positions: HashMap::new(),
-            torn_bytes: 0,
-        };
-        IndexBuilder { run_id, lines: 0, last_lines: 0, length: 0, index }
+        IndexBuilder { run_id, lines: 0, last_lines: 0, length: 0, index: JournalIndex::default() }
     }
 
     /// Adds the next file. Only the last one may have a torn end.
@@ -287,11 +270,6 @@ impl<'a> IndexBuilder<'a> {
         self.index.segments.push(Segment { path, start, seed });
         Ok(scanned)
     }
-
-    /// The index: of each sample the last record, and its last scores.
-    pub(super) fn finish(self) -> JournalIndex {
-        self.index
-    }
 }
 
 impl JournalIndex {
@@ -304,11 +282,11 @@ impl JournalIndex {
             row: row_key(&key.row_digest),
             outcome: key.outcome,
             scored_together: key.scores.as_ref().map_or(0, |scores| scores.scored_together),
-            holds: match (&key.scores, key.awaits_scores) {
-                (Some(_), _) => EntryKind::Scores,
-                (None, true) if key.awaits_judges => EntryKind::Unjudged,
-                (None, true) => EntryKind::Answer,
-                (None, false) => EntryKind::Whole,
+            state: match (&key.scores, key.awaits_scores) {
+                (Some(_), _) => EntryState::Scored,
+                (None, true) if key.awaits_judges => EntryState::Unjudged,
+                (None, true) => EntryState::Awaits,
+                (None, false) => EntryState::Whole,
             },
             offset: start + line.offset,
         };

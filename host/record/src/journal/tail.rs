@@ -118,7 +118,6 @@ impl JournalTail {
 /// The parts of a line that are told of; the rest is passed over without being built.
 #[derive(Deserialize)]
 struct TailLine<'a> {
-    #[serde(default)]
     line: Option<u64>,
     #[serde(borrow)]
     task_id: Cow<'a, str>,
@@ -126,25 +125,20 @@ struct TailLine<'a> {
     outcome: Outcome,
     #[serde(default)]
     awaits_scores: bool,
-    #[serde(default)]
     scores: Option<Scores>,
     #[serde(default)]
     metrics: Vec<MetricResult>,
-    #[serde(default)]
     timing: Option<SampleTiming>,
-    #[serde(default)]
     model_output: Option<TailOutput>,
 }
 
 #[derive(Deserialize)]
 struct TailOutput {
-    #[serde(default)]
     usage: Option<TailUsage>,
 }
 
 #[derive(Deserialize)]
 struct TailUsage {
-    #[serde(default)]
     completion_tokens: Option<u64>,
 }
 

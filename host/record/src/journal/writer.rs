@@ -86,7 +86,7 @@ impl JournalWriter {
             writer.append([Header::new(folder.run_id())])?;
         }
         writer.appender.begin_records(ChecksumSeed::of_run(folder.run_id()), own_lines.max(1) + 1);
-        Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes, set_aside })
+        Ok(OpenedJournal { writer, index: builder.index, dropped_bytes: end.torn_bytes, set_aside })
     }
 
     /// Appends entries. When this returns, they survive the loss of power; when it fails, none

@@ -90,12 +90,12 @@ fn each_thing_that_can_change_a_figure_is_named() {
         *changed.pointer_mut(pointer).unwrap() = value.clone();
         let found = lock().differences(&Lock::of(&origin(), &read(changed), &document(), &[]));
         let [only] = found.as_slice() else { panic!("{pointer}: {found:?}") };
-        assert_eq!((only.field.as_str(), only.found.as_ref()), (field, Some(&value)));
+        assert_eq!((only.place.as_str(), only.now.as_ref()), (field, Some(&value)));
     }
     let mut changed = document();
     changed["metrics"] = json!(["contains"]);
     let found = lock().differences(&Lock::of(&origin(), &identity(), &changed, &[]));
-    assert_eq!(found.iter().map(|one| one.field.as_str()).collect::<Vec<_>>(), ["settings.metrics[0]"]);
+    assert_eq!(found.iter().map(|one| one.place.as_str()).collect::<Vec<_>>(), ["settings.metrics[0]"]);
     changed = document();
     changed["datasets"][0]["params"]["path"] = json!("/yours/d.jsonl");
     assert_eq!(lock().differences(&Lock::of(&origin(), &identity(), &changed, &[])), []);
@@ -154,7 +154,7 @@ fn a_part_is_updated_and_the_others_stay() {
     for part in ["datasets", "datasets.d"] {
         let updated = lock().with_part(part, &found).unwrap();
         let left = updated.differences(&found);
-        assert_eq!(left.iter().map(|one| one.field.as_str()).collect::<Vec<_>>(), ["prompts.dut.digest"]);
+        assert_eq!(left.iter().map(|one| one.place.as_str()).collect::<Vec<_>>(), ["prompts.dut.digest"]);
     }
     assert_eq!(lock().with_part("data", &found), Err(UnknownPart("data".to_owned())));
     assert_eq!(lock().with_part("datasets.e", &found), Err(UnknownPart("datasets.e".to_owned())));

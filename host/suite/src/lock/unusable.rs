@@ -1,7 +1,7 @@
 //! What of a suite that cannot be used is another than what was locked: the settings as far as they can be read, and the
 //! files whose digests a lock holds. A file that is gone is one of them, and so is one that cannot be read.
 
-use super::{Lock, LockDifference, MEDIA, SETTINGS};
+use super::{Lock, MEDIA, SETTINGS};
 use crate::load::{load, portable};
 use crate::template::OtherTemplate;
 use gage_config::{
@@ -34,7 +34,7 @@ impl Lock {
         overrides: &[String],
         variable: &dyn Fn(&str) -> Option<String>,
         places: &PluginPlaces<'_>,
-    ) -> Vec<LockDifference> {
+    ) -> Vec<Difference> {
         let loaded = load(path, overrides, variable, false);
         if loaded.origin.as_ref().is_some_and(|origin| origin.name != self.suite()) {
             return Vec::new();
@@ -58,12 +58,7 @@ impl Lock {
             withheld: withheld_digests(&portable.withheld),
             ..RunIdentity::default()
         };
-        let settings = compare(SETTINGS, before, found.pinned().get(SETTINGS).unwrap_or(&Value::Null));
-        differing.extend(settings.into_iter().map(|Difference { place, before, now }| LockDifference {
-            field: place,
-            locked: before,
-            found: now,
-        }));
+        differing.extend(compare(SETTINGS, before, found.pinned().get(SETTINGS).unwrap_or(&Value::Null)));
         for dataset in &config.datasets {
             differing.extend(self.dataset(dataset));
         }
@@ -77,7 +72,7 @@ impl Lock {
     }
 
     /// The files of a dataset that lie on this machine, what stands beside them, and its chat template.
-    fn dataset(&self, spec: &DatasetSpec) -> Vec<LockDifference> {
+    fn dataset(&self, spec: &DatasetSpec) -> Vec<Difference> {
         let id = &spec.dataset_id;
         let Some(locked) = self.part("datasets", id) else { return Vec::new() };
         let place = join_place("datasets", id);
@@ -127,7 +122,7 @@ impl Lock {
         differing
     }
 
-    fn models(&self, config: &PipelineConfig) -> Vec<LockDifference> {
+    fn models(&self, config: &PipelineConfig) -> Vec<Difference> {
         let models = config.backends.iter().filter_map(|backend| match &backend.kind {
             BackendKind::LlamaCpp(config) => Some((&backend.backend_id, config)),
             _ => None,
@@ -157,12 +152,7 @@ impl Lock {
         differing
     }
 
-    fn plugins(
-        &self,
-        config: &PipelineConfig,
-        folder: &Path,
-        places: &PluginPlaces<'_>,
-    ) -> Vec<LockDifference> {
+    fn plugins(&self, config: &PipelineConfig, folder: &Path, places: &PluginPlaces<'_>) -> Vec<Difference> {
         let mut differing = Vec::new();
         for (name, plugin) in self.parts.get("plugins").and_then(Value::as_object).into_iter().flatten() {
             let locked = plugin.get("digest");
@@ -206,7 +196,7 @@ fn holds(folders: &[PathBuf], digest: Option<&Value>) -> bool {
 }
 
 /// The difference between the digest of a file and the one that was locked.
-fn compared(field: String, locked: Option<&Value>, file: &Path) -> Option<LockDifference> {
+fn compared(field: String, locked: Option<&Value>, file: &Path) -> Option<Difference> {
     let found = match read_digest(file) {
         Ok(found) => Some(json!(found)),
         Err(reason) => reason,
@@ -223,6 +213,6 @@ fn unreadable(error: &std::io::Error) -> Option<Value> {
     (error.kind() != ErrorKind::NotFound).then(|| format!("unreadable: {error}").into())
 }
 
-fn other(field: String, locked: Option<&Value>, found: Option<Value>) -> Option<LockDifference> {
-    (locked != found.as_ref()).then(|| LockDifference { field, locked: locked.cloned(), found })
+fn other(field: String, locked: Option<&Value>, found: Option<Value>) -> Option<Difference> {
+    (locked != found.as_ref()).then(|| Difference { place: field, before: locked.cloned(), now: found })
 }

@@ -15,15 +15,18 @@ const MAX_MESSAGE_CHARS: usize = 600;
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Reads `events.jsonl` while it is written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EventFeed {
     path: PathBuf,
     offset: u64,
-    totals: HashMap<String, u64>,
+    /// The number of samples of each task, if it is known.
+    pub(super) totals: HashMap<String, u64>,
     /// Tasks that have begun.
-    begun: HashSet<String>,
-    means: HashMap<String, Vec<String>>,
-    began: Option<u64>,
+    pub(super) begun: HashSet<String>,
+    /// The metrics of each task whose figure is the mean of their scores.
+    pub(super) means: HashMap<String, Vec<String>>,
+    /// When the process that writes now began, in milliseconds since 1970.
+    pub(super) began: Option<u64>,
     recent: VecDeque<FeedEvent>,
 }
 
@@ -43,11 +46,8 @@ struct EventLine {
     #[serde(default)]
     unix_ms: u64,
     kind: String,
-    #[serde(default)]
     level: String,
-    #[serde(default)]
     task_id: Option<String>,
-    #[serde(default)]
     sample_id: Option<String>,
     #[serde(default)]
     payload: Value,
@@ -55,35 +55,7 @@ struct EventLine {
 
 impl EventFeed {
     pub(super) fn new(path: PathBuf) -> EventFeed {
-        EventFeed {
-            path,
-            offset: 0,
-            totals: HashMap::new(),
-            begun: HashSet::new(),
-            means: HashMap::new(),
-            began: None,
-            recent: VecDeque::new(),
-        }
-    }
-
-    /// Samples of each task, where they are known.
-    pub(super) fn totals(&self) -> &HashMap<String, u64> {
-        &self.totals
-    }
-
-    /// Tasks that have begun.
-    pub(super) fn begun(&self) -> &HashSet<String> {
-        &self.begun
-    }
-
-    /// The metrics of each task whose figure is the mean of their scores.
-    pub(super) fn means(&self) -> &HashMap<String, Vec<String>> {
-        &self.means
-    }
-
-    /// When the process that writes now began, in milliseconds since 1970.
-    pub(super) fn began(&self) -> Option<u64> {
-        self.began
+        EventFeed { path, ..EventFeed::default() }
     }
 
     /// The newest happenings, the newest first.
@@ -201,7 +173,7 @@ mod tests {
         ));
         write("{\"kind\": \"sample_not_scored\", \"level\": \"warn\",");
         happenings.read_new();
-        assert_eq!((happenings.began(), happenings.totals()["t"]), (Some(7), 9));
+        assert_eq!((happenings.began, happenings.totals["t"]), (Some(7), 9));
         assert_eq!(happenings.recent().len(), 2, "{:?}", happenings.recent());
         write(" \"payload\": {\"outcome\": \"empty_output\", \"error\": {\"message\": \"<b>\"}}}\n");
         happenings.read_new();

@@ -83,15 +83,15 @@ impl Tally {
         task.samples.insert(entry.index, SeenSample { outcome: entry.outcome, answered_second, scores });
     }
 
-    /// Puts what is known into an object of JSON. `told` are the events of the run, which say how many samples each task has, which have
+    /// Puts what is known into an object of JSON. `events` are the events of the run, which say how many samples each task has, which have
     /// begun, of which metrics a mean is shown, and when the process began that runs now; `now` is now, in milliseconds since 1970.
-    pub(super) fn describe(&self, order: &[&str], told: &EventFeed, now: u64, value: &mut Value) {
-        let began = told.began();
+    pub(super) fn describe(&self, order: &[&str], events: &EventFeed, now: u64, value: &mut Value) {
+        let began = events.began;
         let others = self.tasks.keys().map(String::as_str).filter(|task| !order.contains(task));
         let names = order.iter().copied().chain(others);
         let nothing = TaskTally::default();
         let tasks: Vec<Value> =
-            names.map(|name| self.tasks.get(name).unwrap_or(&nothing).describe(name, told)).collect();
+            names.map(|name| self.tasks.get(name).unwrap_or(&nothing).describe(name, events)).collect();
         let sum = |key: &str| tasks.iter().map(|task| task[key].as_u64()).sum::<Option<u64>>();
         let (done, total) = (sum("done").unwrap_or(0), sum("total"));
         let rate = self.rate(began, now);
@@ -145,10 +145,10 @@ impl Tally {
 }
 
 impl TaskTally {
-    fn describe(&self, name: &str, told: &EventFeed) -> Value {
-        let (total, means) = (told.totals().get(name), told.means().get(name));
+    fn describe(&self, name: &str, events: &EventFeed) -> Value {
+        let (total, means) = (events.totals.get(name), events.means.get(name));
         // What has samples has begun, whether or not anybody told of it.
-        let has_begun = told.begun().contains(name) || !self.samples.is_empty();
+        let has_begun = events.begun.contains(name) || !self.samples.is_empty();
         // The mean of what is pooled, as perplexities, is not what the result will say.
         let is_mean = |metric: &String| means.is_none_or(|means| means.contains(metric));
         let mut outcomes: Map<String, Value> = Map::new();

@@ -45,10 +45,10 @@ fn identity() -> RunIdentity {
 
 fn look(followers: &Followers, folder: &Path) -> Value {
     // As if some time had passed.
-    if let Some(one) = followers.open().get(folder) {
+    if let Some(one) = followers.0.lock().get(folder) {
         one.follower.lock().last = None;
     }
-    serde_json::from_str(&followers.look(folder).unwrap()).unwrap()
+    serde_json::from_str(&followers.snapshot_of(folder).unwrap()).unwrap()
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_run_is_followed_until_it_has_ended() {
     manifest.finish(RunStatus::Complete);
     manifest.write(&folder).unwrap();
     assert_eq!(look(&followers, folder.path())["is_live"], false);
-    assert!(followers.open().is_empty(), "nobody follows a run that has ended");
+    assert!(followers.0.lock().is_empty(), "nobody follows a run that has ended");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
 fn what_is_not_there_is_said_without_its_place() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("gone");
-    let error = Followers::default().look(&folder).unwrap_err();
+    let error = Followers::default().snapshot_of(&folder).unwrap_err();
     let refusal = refusal(&error, &folder);
     assert_eq!((refusal.reason(), refusal.status().as_u16()), ("the run is not there any more", 404));
 }

@@ -88,17 +88,18 @@ fn every_setting_that_an_answer_may_hang_on_makes_another_key() {
 }
 
 #[test]
-fn model_files_differ_by_all_but_name_and_threads() {
+fn facts_that_change_no_answer_are_not_in_the_key_of_a_model() {
     let of = |settings: &str, model: &str, details: Value| {
         let info = BackendInfo { model: model.to_owned(), ..info("llama_cpp", &details) };
         key_of(&CacheKeys::new(&spec("llama_cpp", settings), &info, None).expect("keys"))
     };
-    let base = || json!({"file_digest": "a", "slots": 8, "threads": 2});
+    let base =
+        || json!({"file_digest": "a", "slots": 8, "threads": 2, "kernels": "CPU (one); built for AVX2"});
     let settings = "{model_path: a.gguf}";
     let key = of(settings, "a.gguf", base());
     for (path, value) in [
         ("file_digest", json!("b")),
-        ("slots", json!(4)),
+        ("kernels", json!("CPU (one); built for AVX512")),
         ("chat_template_digest", json!("c")),
         ("llama_cpp_2", json!("1")),
     ] {
@@ -106,15 +107,19 @@ fn model_files_differ_by_all_but_name_and_threads() {
         details[path] = value;
         assert_ne!(of(settings, "a.gguf", details), key, "{path}");
     }
-    let mut details = base();
-    details["threads"] = json!(9);
-    assert_eq!(of("{model_path: /elsewhere/b.gguf}", "b.gguf", details), key);
+    for (path, value) in
+        [("threads", json!(9)), ("slots", json!(4)), ("kernels", json!("CPU (another); built for AVX2"))]
+    {
+        let mut details = base();
+        details[path] = value;
+        assert_eq!(of("{model_path: /elsewhere/b.gguf}", "b.gguf", details), key, "{path}");
+    }
     let with_default = "{model_path: a.gguf, default_params: {top_k: 3}}";
     assert_ne!(of(with_default, "a.gguf", base()), key);
 }
 
 #[test]
-fn components_that_ask_models_have_no_cache_keys() {
+fn a_component_that_asks_models_has_no_keys_and_others_are_told_apart() {
     let settings = |config: &str| format!("{{component: custom, config: {config}}}");
     let of = |config: &str, details: Value, grants: &Grants| {
         CacheKeys::new(
@@ -143,13 +148,13 @@ fn components_that_ask_models_have_no_cache_keys() {
 }
 
 #[test]
-fn request_without_a_draw_index_has_no_key() {
+fn who_does_not_say_which_answer_is_wanted_gets_none_that_is_kept() {
     let keys = server("{base_url: 'http://a/v1', model: m}");
     assert_eq!(keys.of_generate(&GenerateRequest { draw: None, ..question() }), None);
 }
 
 #[test]
-fn equal_rows_share_answers_unless_sampled() {
+fn rows_that_ask_the_same_share_an_answer_unless_it_is_left_to_chance() {
     let keys = server("{base_url: 'http://a/v1', model: m}");
     let of = |id: &str, seed, temperature| {
         let params = SamplingParams { seed, temperature, ..SamplingParams::default() };

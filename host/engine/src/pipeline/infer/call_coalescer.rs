@@ -47,7 +47,7 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
     pub(crate) async fn call(&self, item: T) -> Option<R> {
         let (sender, receiver) = oneshot::channel();
         let begins = {
-            let mut queue = self.shared.lock();
+            let mut queue = self.shared.queue.lock();
             queue.waiting.push(PendingCall { item, reply: sender, span: Span::current() });
             let begins = queue.running < self.shared.max_running.max(1);
             queue.running += usize::from(begins);
@@ -62,15 +62,11 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
 }
 
 impl<T, R> CoalescerState<T, R> {
-    fn lock(&self) -> parking_lot::MutexGuard<'_, CallQueue<T, R>> {
-        self.queue.lock()
-    }
-
     /// Makes calls until nobody waits.
     fn work(&self) {
         loop {
             let calls: Vec<PendingCall<T, R>> = {
-                let mut queue = self.lock();
+                let mut queue = self.queue.lock();
                 let count = queue.waiting.len().min(MAX_BATCH_CALLS);
                 if count == 0 {
                     // In one with the look at the queue, so that nobody is left behind.

@@ -1,6 +1,6 @@
 //! What the index knows of the samples of a task, in little room.
 
-use super::{EntryKind, IndexedSample};
+use super::IndexedSample;
 use gage_core::Outcome;
 use std::collections::btree_map::{self, BTreeMap};
 use std::slice;
@@ -55,7 +55,8 @@ pub(super) struct LinePosition {
     pub(super) index: u64,
     pub(super) row: u64,
     pub(super) outcome: Outcome,
-    pub(super) holds: EntryKind,
+    /// The state that it brings about: `Scored` for a line of scores.
+    pub(super) state: EntryState,
     pub(super) scored_together: u32,
     /// Where it begins.
     pub(super) offset: u64,
@@ -70,12 +71,7 @@ impl SampleEntry {
             scored_together: 0,
             place,
             outcome: line.outcome,
-            state: match line.holds {
-                EntryKind::Answer => EntryState::Awaits,
-                EntryKind::Unjudged => EntryState::Unjudged,
-                // Scores have no entry of their own.
-                EntryKind::Whole | EntryKind::Scores => EntryState::Whole,
-            },
+            state: line.state,
         }
     }
 
@@ -90,8 +86,8 @@ impl SampleEntry {
     }
 
     pub(super) fn sample(&self) -> IndexedSample {
-        let scored_together = (self.scored_together > 0).then_some(self.scored_together);
-        IndexedSample { outcome: self.outcome, scored_together, row: self.row, state: self.state }
+        let SampleEntry { row, scored_together, outcome, state, .. } = *self;
+        IndexedSample { outcome, scored_together, row, state }
     }
 }
 
@@ -103,14 +99,14 @@ impl Entries {
         let known = self.pages.entry(page).or_default();
         let position = known.binary_search_by_key(&place, |entry| entry.place);
         let entry = position.ok().and_then(|position| known.get_mut(position));
-        match (line.holds, entry, position) {
-            (EntryKind::Scores, Some(entry), _) if entry.row == line.row && entry.sample().is_answered() => {
+        match (line.state, entry, position) {
+            (EntryState::Scored, Some(entry), _) if entry.row == line.row && entry.sample().is_answered() => {
                 entry.scores = line.offset;
                 entry.scored_together = u16::try_from(line.scored_together).unwrap_or(u16::MAX);
                 entry.outcome = line.outcome;
                 entry.state = EntryState::Scored;
             }
-            (EntryKind::Scores, ..) => return false,
+            (EntryState::Scored, ..) => return false,
             (_, Some(entry), _) => *entry = SampleEntry::of(line, place),
             (_, None, position) => {
                 let (Ok(position) | Err(position)) = position;
@@ -174,8 +170,8 @@ mod tests {
         assert_eq!(size_of::<SampleEntry>(), 32);
     }
 
-    fn line(index: u64, offset: u64, holds: EntryKind) -> LinePosition {
-        LinePosition { index, row: 0, outcome: Outcome::Scored, holds, scored_together: 0, offset }
+    fn line(index: u64, offset: u64, state: EntryState) -> LinePosition {
+        LinePosition { index, row: 0, outcome: Outcome::Scored, state, scored_together: 0, offset }
     }
 
     proptest! {
@@ -187,8 +183,8 @@ mod tests {
             let (mut entries, mut expected) = (Entries::default(), BTreeMap::new());
             for (offset, index) in (0_u64..).zip(&indices) {
                 let has_answer = expected.contains_key(index);
-                prop_assert_eq!(entries.add(&line(*index, 1_000 + offset, EntryKind::Scores)), has_answer);
-                prop_assert!(entries.add(&line(*index, offset, EntryKind::Answer)));
+                prop_assert_eq!(entries.add(&line(*index, 1_000 + offset, EntryState::Scored)), has_answer);
+                prop_assert!(entries.add(&line(*index, offset, EntryState::Awaits)));
                 expected.insert(*index, offset);
             }
             let found: Vec<(u64, u64)> =

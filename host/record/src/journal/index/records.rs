@@ -83,13 +83,7 @@ impl Iterator for PartialRecords<'_> {
 }
 
 /// Reads one record after the other of samples that ended; holds one in memory.
-pub struct RecordsInOrder<'a>(PartialRecords<'a>);
-
-impl<'a> RecordsInOrder<'a> {
-    pub(super) fn new(records: PartialRecords<'a>) -> RecordsInOrder<'a> {
-        RecordsInOrder(records)
-    }
-}
+pub struct RecordsInOrder<'a>(pub(super) PartialRecords<'a>);
 
 impl Iterator for RecordsInOrder<'_> {
     type Item = Result<SampleRecord, RecordError>;
@@ -184,7 +178,10 @@ impl<'a> LineReader<'a> {
     fn read_line(&mut self, number: usize, segment: &Segment, position: u64) -> io::Result<()> {
         let mut file = match self.file.take() {
             Some(file) if file.number == number => file,
-            _ => OpenFile::open(number, segment)?,
+            _ => {
+                let reader = BufReader::with_capacity(1 << 16, File::open(&segment.path)?);
+                OpenFile { number, position: 0, reader }
+            }
         };
         file.read_line_at(position, &mut self.buffer)?;
         self.file = Some(file);
@@ -200,11 +197,6 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    fn open(number: usize, segment: &Segment) -> io::Result<OpenFile> {
-        let reader = BufReader::with_capacity(1 << 16, File::open(&segment.path)?);
-        Ok(OpenFile { number, position: 0, reader })
-    }
-
     fn read_line_at(&mut self, position: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
         self.reader.seek_relative(position.wrapping_sub(self.position).cast_signed())?;
         buffer.clear();
