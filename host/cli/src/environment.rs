@@ -8,7 +8,7 @@ use crate::arguments::Arguments;
 use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
-pub(crate) use foreign_variables::FOREIGN_VARIABLES;
+pub(crate) use foreign_variables::foreign_variables;
 use gage_config::Problems;
 use legacy_variables::LegacyVariable;
 pub(crate) use legacy_variables::{LEGACY_VARIABLES, LegacyReplacement};
@@ -125,7 +125,7 @@ pub(crate) fn defaults_of(document: &Value) -> Vec<String> {
 
 fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let mut defaults = Vec::new();
-    for legacy in LEGACY_VARIABLES {
+    for legacy in LEGACY_VARIABLES.iter() {
         let LegacyReplacement::Suite { name, list, key, is_boolean } = legacy.successor else { continue };
         let Some(value) = name.and_then(variable).or_else(|| variable(legacy.name)) else { continue };
         let value = if is_boolean { is_true(&value).to_string() } else { value };
@@ -181,7 +181,7 @@ fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&
 
 /// Warns of variables that are set and change nothing.
 pub(crate) fn warn_of_no_effect() {
-    for legacy in LEGACY_VARIABLES {
+    for legacy in LEGACY_VARIABLES.iter() {
         if let LegacyReplacement::None(reason) = legacy.successor
             && variable(legacy.name).is_some()
         {
@@ -352,7 +352,7 @@ mod tests {
     fn every_successor_is_a_flag_of_run() {
         let command = command(&|_| None);
         let run = command.find_subcommand("run").unwrap();
-        for legacy in LEGACY_VARIABLES {
+        for legacy in LEGACY_VARIABLES.iter() {
             if let LegacyReplacement::Flag(flag) = legacy.successor {
                 assert!(run.get_arguments().any(|arg| arg.get_long() == Some(flag)), "{flag}");
             }

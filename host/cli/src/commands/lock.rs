@@ -12,10 +12,8 @@ use serde_json::json;
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
-    let arguments = &match arguments.resolved() {
-        Ok(arguments) => arguments,
-        Err((message, help)) => return Ok(terminal::usage_error(&message, Some(&help))),
-    };
+    let arguments =
+        &arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(&help)))?;
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let listener = Listener::new(arguments.quiet);
     let locked = lock(&LockRequest {

@@ -24,17 +24,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         return list::show(&ListArguments { what: None, config, plugin_folders, json, quiet }, &kinds);
     };
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let mut registry = match setup::registry(&plugin_folders, quiet)? {
-        Ok(registry) => registry,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),
-    };
-    if let Some(path) = &config {
-        let problems = list::add_suite(&mut registry, path)?;
-        terminal::show_problems(&problems);
-        if problems.has_errors() {
-            return Ok(ExitCode::Configuration);
-        }
-    }
+    let registry = list::registry(config.as_deref(), &plugin_folders, quiet)?;
     let plugins = registry.list()?;
     let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.component.world() == world);
     let members = EXPLAINED.iter().flat_map(|(world, _)| {

@@ -27,9 +27,7 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     });
     let outcome = match verified {
         Ok(outcome) => outcome,
-        Err(RunnerError::Record(error)) => {
-            return Ok(refuse_run(error, &arguments.run, &arguments.output_dir));
-        }
+        Err(RunnerError::Record(error)) => Err(refuse_run(error, &arguments.run, &arguments.output_dir))?,
         Err(error) => return failure::refuse(error),
     };
     let is_good = outcome.is_verified();

@@ -188,10 +188,8 @@ fn read_step(
                 .into_iter()
                 .filter_map(|(node, path)| PluginCall::read(node, &path, "extractor", problems))
                 .collect();
-            if let (Some(node), true) =
-                (table.get("extractors"), found.extract.is_empty() && !problems.has_errors())
-            {
-                problems.error(node.span, &table.path_of("extractors"), "the list of extractors is empty");
+            if table.get("extractors").is_some() && found.extract.is_empty() && !problems.has_errors() {
+                table.error("extractors", "the list of extractors is empty", problems);
             }
         }
         StepKind::AutoEval => found.auto_eval = true,
@@ -201,22 +199,11 @@ fn read_step(
 }
 
 fn read_inference(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> InferenceStep {
-    let mut step = InferenceStep {
-        adapter_id: None,
-        request: RequestKind::Generate,
-        continuation: ContinuationText::Content,
-        continuation_prefix: String::new(),
-        tools: None,
-        span: node.span,
-    };
-    step.adapter_id = table.text("adapter_id", problems);
-    if let Some(node) = table.get("adapter_id") {
-        step.span = node.span;
-    }
-    step.request = table.choice("request", &REQUESTS, problems).unwrap_or(step.request);
+    let adapter_id = table.text("adapter_id", problems);
+    let request = table.choice("request", &REQUESTS, problems).unwrap_or(RequestKind::Generate);
     let continuation = table.choice("continuation", &CONTINUATIONS, problems);
     let prefix = table.text("continuation_prefix", problems);
-    if step.request != RequestKind::Loglikelihood && (continuation.is_some() || prefix.is_some()) {
+    if request != RequestKind::Loglikelihood && (continuation.is_some() || prefix.is_some()) {
         problems
             .error(
                 node.span,
@@ -225,14 +212,19 @@ fn read_inference(table: &mut MappingReader<'_>, node: &Node, problems: &mut Pro
             )
             .help("add `request: loglikelihood`, or remove them");
     }
-    step.tools = ToolLoopSpec::read(table, problems);
-    if let Some(tools) = step.tools.as_ref().filter(|_| step.request != RequestKind::Generate) {
-        let message = format!("with `request: {}` no tool is ever called", step.request.name());
+    let tools = ToolLoopSpec::read(table, problems);
+    if let Some(tools) = tools.as_ref().filter(|_| request != RequestKind::Generate) {
+        let message = format!("with `request: {}` no tool is ever called", request.name());
         problems
             .error(tools.span, &table.path_of("tools"), message)
             .help("remove `tools`, or ask for `request: generate`");
     }
-    step.continuation = continuation.unwrap_or(step.continuation);
-    step.continuation_prefix = prefix.unwrap_or_default();
-    step
+    InferenceStep {
+        adapter_id,
+        request,
+        continuation: continuation.unwrap_or(ContinuationText::Content),
+        continuation_prefix: prefix.unwrap_or_default(),
+        tools,
+        span: table.span_of("adapter_id"),
+    }
 }

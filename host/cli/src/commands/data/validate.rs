@@ -10,10 +10,7 @@ use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
 pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<ExitCode> {
-    let datasets = match super::datasets(&arguments.data, arguments.data.print.json)? {
-        Ok(datasets) => datasets,
-        Err(code) => return Ok(code),
-    };
+    let datasets = super::datasets(&arguments.data, arguments.data.print.json)?;
     let mut all = Vec::new();
     let (mut are_valid, mut code) = (true, ExitCode::Incomplete);
     for dataset in &datasets {

@@ -19,10 +19,8 @@ const DEFAULT_CONTEXT_LENGTH: u64 = 4096;
 const CALL_TOKENS: u64 = 512;
 
 pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitCode> {
-    let gguf = match Gguf::read(&arguments.file) {
-        Ok(gguf) => gguf,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
-    };
+    let gguf =
+        Gguf::read(&arguments.file).map_err(|error| terminal::usage_error(&error.to_string(), None))?;
     let digest = File::open(&arguments.file)
         .and_then(Digest::of_reader)
         .with_context(|| format!("cannot read {}", arguments.file.display()))?;

@@ -71,6 +71,15 @@ pub enum CacheType {
     Q4_0,
 }
 
+const KERNELS: [(&str, Kernels); 2] = [("auto", Kernels::Auto), ("baseline", Kernels::Baseline)];
+const ON_LONG_PROMPT: [(&str, OnLongPrompt); 2] =
+    [("error", OnLongPrompt::Error), ("truncate_left", OnLongPrompt::TruncateLeft)];
+
+impl FlashAttention {
+    const NAMES: [(&'static str, FlashAttention); 3] =
+        [("auto", FlashAttention::Auto), ("on", FlashAttention::On), ("off", FlashAttention::Off)];
+}
+
 impl CacheType {
     /// The names, as they are written.
     pub const NAMES: [(&'static str, CacheType); 5] = [
@@ -181,15 +190,14 @@ pub struct LlamaCppConfig {
 
 pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LlamaCppConfig> {
     let model_path = table.required_text("model_path", problems);
-    let model_path_span = table.get("model_path").map_or(table.span, |node| node.span);
+    let model_path_span = table.span_of("model_path");
     let chat_template = match table.text("chat_template", problems).as_deref() {
         None | Some("model") => ChatTemplate::Model,
         Some("none") => ChatTemplate::None,
         Some(text) => {
             if !text.contains("{{") && !text.contains("{%") {
-                let span = table.get("chat_template").map_or(table.span, |node| node.span);
-                problems
-                    .error(span, &table.path_of("chat_template"), format!("`{text}` is not a chat template"))
+                table
+                    .error("chat_template", format!("`{text}` is not a chat template"), problems)
                     .help("use `model`, `none`, or the text of a Jinja template");
             }
             ChatTemplate::Text(text.to_owned())
@@ -198,12 +206,12 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
     let optional = |table: &mut MappingReader<'_>, key, most, problems: &mut Problems| {
         table.integer(key, 1..=most, problems).and_then(|number| u32::try_from(number).ok())
     };
-    let mmproj_span = table.get("mmproj").map_or(table.span, |node| node.span);
+    let mmproj_span = table.span_of("mmproj");
     refuse_tensor_split(table, problems);
     let config = LlamaCppConfig {
         model_path_span,
         mmproj_span,
-        chat_template_span: table.get("chat_template").map_or(table.span, |node| node.span),
+        chat_template_span: table.span_of("chat_template"),
         mmproj: table.text("mmproj", problems).map(PathBuf::from),
         image_max_tokens: optional(table, "image_max_tokens", 1 << 16, problems),
         context_length: optional(table, "context_length", 1 << 24, problems),
@@ -214,22 +222,14 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         main_gpu: table.integer("main_gpu", 0..=63, problems).and_then(|number| u32::try_from(number).ok()),
         devices: devices(table, problems),
         split_mode: table.choice("split_mode", &SplitMode::NAMES, problems).unwrap_or_default(),
-        flash_attention: {
-            let choices =
-                [("auto", FlashAttention::Auto), ("on", FlashAttention::On), ("off", FlashAttention::Off)];
-            table.choice("flash_attention", &choices, problems).unwrap_or_default()
-        },
+        flash_attention: table
+            .choice("flash_attention", &FlashAttention::NAMES, problems)
+            .unwrap_or_default(),
         cache_type_k: table.choice("cache_type_k", &CacheType::NAMES, problems).unwrap_or_default(),
         cache_type_v: table.choice("cache_type_v", &CacheType::NAMES, problems).unwrap_or_default(),
         deterministic: table.boolean("deterministic", problems).unwrap_or(false),
-        kernels: {
-            let choices = [("auto", Kernels::Auto), ("baseline", Kernels::Baseline)];
-            table.choice("kernels", &choices, problems).unwrap_or_default()
-        },
-        on_long_prompt: {
-            let choices = [("error", OnLongPrompt::Error), ("truncate_left", OnLongPrompt::TruncateLeft)];
-            table.choice("on_long_prompt", &choices, problems).unwrap_or_default()
-        },
+        kernels: table.choice("kernels", &KERNELS, problems).unwrap_or_default(),
+        on_long_prompt: table.choice("on_long_prompt", &ON_LONG_PROMPT, problems).unwrap_or_default(),
         constraint: constraint(table, problems),
         logprobs: table.integer("logprobs", 0..=20, problems).and_then(|number| u32::try_from(number).ok()),
         lora: lora(table, problems),
@@ -250,16 +250,10 @@ fn gpu_layers(table: &mut MappingReader<'_>, problems: &mut Problems) -> u32 {
 fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
     let mut devices = Vec::new();
     for (node, path) in table.list("devices", problems) {
-        match node
-            .to_json()
-            .as_u64()
-            .filter(|number| *number < 64)
-            .and_then(|number| u32::try_from(number).ok())
-        {
-            Some(number) => devices.push(number),
-            None => {
-                problems.error(node.span, &path, "a device is a whole number from 0 to 63");
-            }
+        let number = node.to_json().as_u64().and_then(|number| u32::try_from(number).ok());
+        devices.extend(number.filter(|number| *number < 64));
+        if number.is_none_or(|number| number >= 64) {
+            problems.error(node.span, &path, "a device is a whole number from 0 to 63");
         }
     }
     devices
@@ -268,13 +262,11 @@ fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
 /// llama.cpp has weights by which layers are split, and the crate that it comes in no safe way to set them.
 fn refuse_tensor_split(table: &mut MappingReader<'_>, problems: &mut Problems) {
     let Some(node) = table.refused("tensor_split") else { return };
-    problems
-        .error(
-            node.span,
-            &table.path_of("tensor_split"),
-            "`tensor_split` cannot be set: a model is split in proportion to the free memory of its devices",
-        )
-        .help("say with `devices`, `split_mode`, `main_gpu` and `gpu_layers` where the model lies, or leave it out");
+    let message =
+        "`tensor_split` cannot be set: a model is split in proportion to the free memory of its devices";
+    problems.error(node.span, &table.path_of("tensor_split"), message).help(
+        "say with `devices`, `split_mode`, `main_gpu` and `gpu_layers` where the model lies, or leave it out",
+    );
 }
 
 fn constraint(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<OutputConstraint> {
@@ -284,12 +276,7 @@ fn constraint(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<
     if let Some(OutputConstraint::Choices(texts)) = &choices
         && (texts.is_empty() || texts.iter().any(String::is_empty))
     {
-        let span = table.get("choices").map_or(table.span, |node| node.span);
-        problems.error(
-            span,
-            &table.path_of("choices"),
-            "`choices` needs at least one text, and none that is empty",
-        );
+        table.error("choices", "`choices` needs at least one text, and none that is empty", problems);
         return None;
     }
     let mut given = [grammar, schema, choices].into_iter().flatten();
@@ -306,7 +293,7 @@ fn lora(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LoraCo
     let node = table.get("lora")?;
     let mut lora = MappingReader::open(node, table.path_of("lora"), problems)?;
     let path = lora.required_text("path", problems);
-    let path_span = lora.get("path").map_or(lora.span, |node| node.span);
+    let path_span = lora.span_of("path");
     let scale = lora.float("scale", -100.0..=100.0, problems).unwrap_or(1.0);
     lora.finish(problems);
     path.map(|path| LoraConfig { path: PathBuf::from(path), path_span, scale })
@@ -315,8 +302,7 @@ fn lora(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LoraCo
 /// What no single value shows to be wrong.
 fn check_together(config: &LlamaCppConfig, table: &mut MappingReader<'_>, problems: &mut Problems) {
     let mut wrong = |key: &'static str, message: &str, help: &str| {
-        let span = table.get(key).map_or(table.span, |node| node.span);
-        problems.error(span, &table.path_of(key), message.to_owned()).help(help);
+        table.error(key, message, problems).help(help);
     };
     if config.deterministic && config.flash_attention == FlashAttention::On {
         let message = "flash attention computes other bits with other numbers of threads, so it is off where \

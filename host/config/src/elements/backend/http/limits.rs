@@ -71,7 +71,7 @@ impl HttpConnection {
     pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpConnection {
         let read_timeout = table.float("read_timeout", 0.001..=86_400.0, problems);
         let certificate = table.text("ca_certificate", problems);
-        let certificate_span = table.get("ca_certificate").map_or(table.span, |node| node.span);
+        let certificate_span = table.span_of("ca_certificate");
         let mebibytes = small(table, "max_response_mib", 1..=1024, 8, problems);
         HttpConnection {
             connect_timeout: seconds(table, "connect_timeout", 10.0, problems),
@@ -91,9 +91,8 @@ fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
         None | Some("environment") => Proxy::Environment,
         Some("none") => Proxy::Direct,
         Some(text) => {
-            let span = table.get("proxy").map_or(table.span, |node| node.span);
             if let Err((message, _)) = address::check(text, "proxy") {
-                problems.error(span, &table.path_of("proxy"), message).help(
+                table.error("proxy", message, problems).help(
                     "use `environment`, `none`, or an address like http://proxy:3128; a user goes into \
                      `proxy_user`, and a password into `proxy_password`",
                 );
@@ -103,11 +102,8 @@ fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
         }
     };
     for key in ["proxy_user", "proxy_password"] {
-        if let Some(node) = table.get(key)
-            && !matches!(&proxy, Proxy::Address(_, Some(_)))
-        {
-            let message = format!("`{key}` needs an address in `proxy`, and `proxy_user`");
-            problems.error(node.span, &table.path_of(key), message);
+        if table.get(key).is_some() && !matches!(&proxy, Proxy::Address(_, Some(_))) {
+            table.error(key, format!("`{key}` needs an address in `proxy`, and `proxy_user`"), problems);
         }
     }
     proxy
