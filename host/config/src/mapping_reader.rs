@@ -159,6 +159,16 @@ impl<'n> MappingReader<'n> {
         number
     }
 
+    /// A whole number within bounds that a smaller type holds.
+    pub(crate) fn number<T: TryFrom<u64>>(
+        &mut self,
+        key: &'static str,
+        allowed: std::ops::RangeInclusive<u64>,
+        problems: &mut Problems,
+    ) -> Option<T> {
+        self.integer(key, allowed, problems).and_then(|number| T::try_from(number).ok())
+    }
+
     /// A number within bounds.
     pub(crate) fn float(
         &mut self,

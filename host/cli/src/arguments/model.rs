@@ -1,5 +1,6 @@
 //! The command line of `gage-host model`.
 
+use super::PrintArguments;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -68,13 +69,8 @@ pub(crate) struct ModelFetchArguments {
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintArguments,
 }
 
 const LIST_EXAMPLES: &str = "\
@@ -125,10 +121,6 @@ pub(crate) struct ModelBenchArguments {
     /// How often each figure is measured, in turns; the median counts.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeats: u32,
-
-    /// Measure with `deterministic: true`.
-    #[arg(long)]
-    pub(crate) deterministic: bool,
 
     /// Print JSON.
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use super::plugin::describe_member;
 use super::{list, setup};
-use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind, MetricsArguments};
+use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind, MetricsArguments, PrintArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_plugin::{ListedPlugin, MemberDescription, World};
@@ -18,7 +18,7 @@ const EXPLAINED: [(World, ListKind); 4] = [
 ];
 
 pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
-    let MetricsArguments { name, config, plugin_folders, json, quiet } = arguments;
+    let MetricsArguments { name, config, plugin_folders, print: PrintArguments { json, quiet } } = arguments;
     let Some(name) = name else {
         let kinds = EXPLAINED.map(|(_, kind)| kind);
         return list::show(&ListArguments { what: None, config, plugin_folders, json, quiet }, &kinds);

@@ -82,9 +82,9 @@ fn row(run: &RunEntry) -> [String; 6] {
 const HEADINGS: [&str; 6] = ["run", "status", "begun", "samples", "first figure", "size"];
 
 fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
-    let folder = setup::run_folder(&arguments.run, &arguments.output_dir);
-    let run =
-        RunReader::open(&folder).map_err(|error| refuse_run(error, &arguments.run, &arguments.output_dir))?;
+    let folder = setup::run_folder(&arguments.named.run, &arguments.named.output_dir);
+    let run = RunReader::open(&folder)
+        .map_err(|error| refuse_run(error, &arguments.named.run, &arguments.named.output_dir))?;
     let manifest = run.manifest();
     if let Some(edited) = run.edited() {
         let warning =
@@ -133,11 +133,11 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
-    let found = found_runs(&arguments.output_dir)?;
+    let found = found_runs(&arguments.runs.output_dir)?;
     for (_, reason) in &found.unreadable {
         terminal::eprint_line(format_args!("warning: {}", gage_core::printable(reason)));
     }
-    let baselines = history::baselines(&arguments.output_dir)?;
+    let baselines = history::baselines(&arguments.runs.output_dir)?;
     let is_baseline = |run: &RunEntry| baselines.iter().any(|baseline| baseline.path == run.path);
     let keep = arguments.keep.unwrap_or(0);
     let is_kept = |number: usize, run: &RunEntry| {
@@ -161,7 +161,7 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
         let reason = one.stays.as_deref().unwrap_or_default();
         terminal::eprint_line(format_args!("{} stays: {reason}", one.run.manifest.run_id));
     }
-    if arguments.json {
+    if arguments.runs.json {
         let runs: Vec<Value> = going.iter().map(|one| to_json(&one.run)).collect();
         terminal::print_line(format_args!(
             "{:#}",

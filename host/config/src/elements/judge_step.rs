@@ -81,8 +81,7 @@ impl JudgeStep {
             Some((judge.judge_id.as_deref().or(judge.adapter_id.as_deref())?, judge.span))
         });
         check_unique("judge_id", named, problems);
-        let attempts =
-            table.integer("attempts", 1..=10, problems).and_then(|number| u32::try_from(number).ok());
+        let attempts = table.number("attempts", 1..=10, problems);
         JudgeStep {
             judges,
             combine: table.choice("combine", &COMBINES, problems).unwrap_or(Combine::Mean),

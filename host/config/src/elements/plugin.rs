@@ -191,7 +191,7 @@ impl PluginSpec {
         let source_path = table.path_of("source");
         table.finish(problems);
         let text = source?;
-        let source = match PluginReference::read_in(spans.source, &source_path, &text, "metric", problems)? {
+        let source = match PluginReference::read(spans.source, &source_path, &text, "metric", problems)? {
             PluginReference::Name(name) => PluginSource::Bundled(name),
             PluginReference::File { path, member: None } => PluginSource::File(path),
             PluginReference::File { .. } | PluginReference::Member { .. } => {

@@ -3,7 +3,7 @@
 use crate::elements::embed_step::EmbedStep;
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
-use crate::elements::step_order::{self, StepKind};
+use crate::elements::step_order::{self, CONTRACTS, StepKind};
 use crate::elements::support_step::{SupportStep, ToolLoopSpec};
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
@@ -57,8 +57,6 @@ pub struct InferenceStep {
 /// The steps of a task, in their order.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// Which steps there are, as they follow each other.
-    pub kinds: Vec<StepKind>,
     /// What is found for the model to read before it is asked, in this order.
     pub support: Vec<SupportStep>,
     /// Asks the model.
@@ -73,16 +71,6 @@ pub struct Steps {
     pub auto_eval: bool,
 }
 
-/// The steps that are run, by name.
-const KINDS: [(&str, StepKind); 7] = [
-    ("support", StepKind::Support),
-    ("inference", StepKind::Inference),
-    ("embed", StepKind::Embed),
-    ("judge", StepKind::Judge),
-    ("extract", StepKind::Extract),
-    ("auto_eval", StepKind::AutoEval),
-    ("report", StepKind::Report),
-];
 const REQUESTS: [(&str, RequestKind); 3] = [
     ("generate", RequestKind::Generate),
     ("loglikelihood", RequestKind::Loglikelihood),
@@ -113,14 +101,13 @@ impl Steps {
                 .error(place, &key, "the steps have no `inference`")
                 .help(format!("known are: {}", names()));
         }
-        let kinds = listed.into_iter().map(|(kind, ..)| kind).collect();
-        Some(Steps { kinds, support, inference: inference?, embed, judge, extract, auto_eval })
+        Some(Steps { support, inference: inference?, embed, judge, extract, auto_eval })
     }
 }
 
 /// The names of the steps that are run, in their order.
 fn names() -> String {
-    KINDS.map(|(name, _)| name).join(", ")
+    CONTRACTS.map(|contract| contract.name).join(", ")
 }
 
 /// Whether each step comes once, behind those that it needs.
@@ -173,7 +160,7 @@ fn read_step(
 ) -> Option<StepKind> {
     let mut table = MappingReader::open(node, path, problems)?;
     table.required("step", problems);
-    let kind = table.choice("step", &KINDS, problems)?;
+    let kind = table.choice("step", &CONTRACTS.map(|contract| (contract.name, contract.kind)), problems)?;
     match kind {
         // Every run ends with it.
         StepKind::Report => {}

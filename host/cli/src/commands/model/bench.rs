@@ -14,7 +14,7 @@ pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode>
         answer_tokens: arguments.answer_tokens,
         queued_prompts: arguments.queued,
         repeats: arguments.repeats,
-        deterministic: arguments.deterministic,
+        deterministic: false,
     };
     let report =
         measure(&options, &ModelProgram::default()).map_err(|reason| terminal::usage_error(&reason, None))?;

@@ -25,7 +25,7 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
             }
         },
     };
-    let (cache, progress) = (cache_folder()?, FetchProgress::new(arguments.quiet));
+    let (cache, progress) = (cache_folder()?, FetchProgress::new(arguments.print.quiet));
     let fetched = reference.fetch(gage_runner::hub_token(), cache, arguments.offline, &progress, &|| false);
     let file = fetched.map_err(|error| terminal::usage_error(&error.to_string(), None))?;
     if let Some(wanted) = wanted.filter(|wanted| *wanted != file.digest) {
@@ -50,7 +50,7 @@ fn cache_folder() -> Result<PathBuf, ExitCode> {
 }
 
 fn print(arguments: &ModelFetchArguments, file: &Path, report: &Value) -> anyhow::Result<ExitCode> {
-    match arguments.json {
+    match arguments.print.json {
         true => terminal::print_line(format_args!("{report:#}"))?,
         false => terminal::print_line(file.display())?,
     }
@@ -63,7 +63,7 @@ fn fetch_from_web(
     wanted: Option<Digest>,
     arguments: &ModelFetchArguments,
 ) -> anyhow::Result<ExitCode> {
-    let (cache, progress) = (cache_folder()?, FetchProgress::new(arguments.quiet));
+    let (cache, progress) = (cache_folder()?, FetchProgress::new(arguments.print.quiet));
     let options = UrlFetchOptions {
         cache: &cache,
         offline: arguments.offline,
@@ -73,7 +73,7 @@ fn fetch_from_web(
     };
     let fetched = model.fetch(wanted, options);
     let file = fetched.map_err(|error| terminal::usage_error(&error.to_string(), None))?;
-    if wanted.is_none() && !arguments.quiet {
+    if wanted.is_none() && !arguments.print.quiet {
         let digest = file.digest.hex();
         let how = if file.was_there { "was fetched before" } else { "was fetched" };
         terminal::eprint_line(format_args!(

@@ -1,7 +1,7 @@
 //! `gage-host runs list`: the runs, with what came of them.
 
 use super::super::history;
-use crate::arguments::RunsListArguments;
+use crate::arguments::RunsFolderArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_history::{Baseline, BaselineState, History, HistoryError, HistoryRun, UnreadableRun};
@@ -25,14 +25,14 @@ struct ListedRuns {
     baselines: Vec<Baseline>,
 }
 
-pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode> {
-    let history = history::open(&arguments.runs.output_dir);
+pub(super) fn execute(arguments: &RunsFolderArguments) -> anyhow::Result<ExitCode> {
+    let history = history::open(&arguments.output_dir);
     let listed = history.and_then(|history| history.as_ref().map(ListedRuns::read).transpose());
     let listed = listed.map_err(history::refuse)?.unwrap_or_default();
     for UnreadableRun { reason, .. } in &listed.unreadable {
         terminal::eprint_line(format_args!("warning: {}", gage_core::printable(reason)));
     }
-    if arguments.runs.json {
+    if arguments.json {
         let unreadable = listed.unreadable.iter();
         let unreadable: Vec<Value> = unreadable
             .map(|run| json!({"path": run.path.display().to_string(), "reason": run.reason}))
@@ -43,7 +43,7 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
         return Ok(ExitCode::Done);
     }
     if listed.runs.is_empty() {
-        terminal::eprint_line(format_args!("no runs in {}", arguments.runs.output_dir.display()));
+        terminal::eprint_line(format_args!("no runs in {}", arguments.output_dir.display()));
     } else {
         let rows: Vec<[String; 9]> = listed.runs.iter().map(|run| row(run, &listed)).collect();
         terminal::print_line(TABLE.draw(&rows))?;

@@ -1,6 +1,5 @@
 //! `llama_cpp`: a model file that llama.cpp runs on this machine.
 
-use super::small;
 use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
@@ -203,9 +202,6 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
             ChatTemplate::Text(text.to_owned())
         }
     };
-    let optional = |table: &mut MappingReader<'_>, key, most, problems: &mut Problems| {
-        table.integer(key, 1..=most, problems).and_then(|number| u32::try_from(number).ok())
-    };
     let mmproj_span = table.span_of("mmproj");
     refuse_tensor_split(table, problems);
     let config = LlamaCppConfig {
@@ -213,13 +209,13 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         mmproj_span,
         chat_template_span: table.span_of("chat_template"),
         mmproj: table.text("mmproj", problems).map(PathBuf::from),
-        image_max_tokens: optional(table, "image_max_tokens", 1 << 16, problems),
-        context_length: optional(table, "context_length", 1 << 24, problems),
-        slots: small(table, "slots", 1..=64, 8, problems),
-        threads: optional(table, "threads", 1024, problems),
-        batch_size: small(table, "batch_size", 32..=8192, 512, problems),
+        image_max_tokens: table.number("image_max_tokens", 1..=1 << 16, problems),
+        context_length: table.number("context_length", 1..=1 << 24, problems),
+        slots: table.number("slots", 1..=64, problems).unwrap_or(8),
+        threads: table.number("threads", 1..=1024, problems),
+        batch_size: table.number("batch_size", 32..=8192, problems).unwrap_or(512),
         gpu_layers: gpu_layers(table, problems),
-        main_gpu: table.integer("main_gpu", 0..=63, problems).and_then(|number| u32::try_from(number).ok()),
+        main_gpu: table.number("main_gpu", 0..=63, problems),
         devices: devices(table, problems),
         split_mode: table.choice("split_mode", &SplitMode::NAMES, problems).unwrap_or_default(),
         flash_attention: table
@@ -231,7 +227,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         kernels: table.choice("kernels", &KERNELS, problems).unwrap_or_default(),
         on_long_prompt: table.choice("on_long_prompt", &ON_LONG_PROMPT, problems).unwrap_or_default(),
         constraint: constraint(table, problems),
-        logprobs: table.integer("logprobs", 0..=20, problems).and_then(|number| u32::try_from(number).ok()),
+        logprobs: table.number("logprobs", 0..=20, problems),
         lora: lora(table, problems),
         chat_template,
         default_params: sampling::read(table, "default_params", problems),
@@ -243,8 +239,8 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
 
 /// `gpu_layers`, or `n_gpu_layers` as llama.cpp calls it.
 fn gpu_layers(table: &mut MappingReader<'_>, problems: &mut Problems) -> u32 {
-    let known = small(table, "n_gpu_layers", 0..=10_000, 0, problems);
-    small(table, "gpu_layers", 0..=10_000, known, problems)
+    let known = table.number("n_gpu_layers", 0..=10_000, problems).unwrap_or(0);
+    table.number("gpu_layers", 0..=10_000, problems).unwrap_or(known)
 }
 
 fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {

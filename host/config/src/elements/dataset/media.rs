@@ -56,7 +56,7 @@ impl MediaSpec {
             embed_local_media,
             min_pixels: media.integer("min_pixels", 1..=1 << 30, problems),
             max_pixels: media.integer("max_pixels", 1..=1 << 30, problems),
-            factor: media.integer("factor", 1..=1024, problems).and_then(|factor| u32::try_from(factor).ok()),
+            factor: media.number("factor", 1..=1024, problems),
             most_pixels: media.integer("most_pixels", 1..=1 << 30, problems).unwrap_or(64 << 20),
             most_mib: media.integer("most_mib", 1..=1 << 20, problems).unwrap_or(64),
         };

@@ -226,6 +226,6 @@ fn header_text(table: &mut MappingReader<'_>, key: &'static str, problems: &mut 
 fn read_logprobs(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u32> {
     match table.get("logprobs")?.value {
         NodeValue::Bool(is_wanted) => is_wanted.then_some(0),
-        _ => table.integer("logprobs", 0..=20, problems).and_then(|number| u32::try_from(number).ok()),
+        _ => table.number("logprobs", 0..=20, problems),
     }
 }
