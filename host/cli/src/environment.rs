@@ -237,16 +237,16 @@ mod tests {
 
     #[test]
     fn a_variable_has_the_name_of_its_flag() {
-        fn look(command: &Command) {
+        fn check(command: &Command) {
             for arg in command.get_arguments() {
                 let (Some(name), Some(long)) = (arg.get_env(), arg.get_long()) else { continue };
                 let expected = format!("GAGE_HOST_{}", long.to_uppercase().replace('-', "_"));
                 // The hub's own clients read the address of the hub from there.
                 assert!(*name == *expected || name == "HF_ENDPOINT", "--{long}: {name:?}");
             }
-            command.get_subcommands().for_each(look);
+            command.get_subcommands().for_each(check);
         }
-        look(&command(&|_| None));
+        check(&command(&|_| None));
     }
 
     #[test]

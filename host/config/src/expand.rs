@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_with_deep_variables_gives_an_error_that_says_where() {
+    fn deeply_nested_variables_are_an_error_with_a_place() {
         let unset = |_: &str| None;
         let environment = Environment { variable: &unset, config_dir: String::new() };
         for value in [

@@ -230,7 +230,7 @@ custom: {steps: [{step: inference}, {step: auto_eval}]}
     }
 
     #[test]
-    fn a_value_that_is_not_recorded_comes_from_its_variable_where_that_agrees() {
+    fn a_redacted_value_is_read_from_its_variable_if_it_agrees() {
         let set = |_: &str| Some("short".to_owned());
         let (config, problems) = load("x", SUITE, &[], &environment(&set));
         assert!(!problems.has_errors(), "{}", problems.render(false));

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_written_down_is_pinned_where_a_figure_may_hang_on_it() {
+    fn redacted_values_that_may_change_figures_are_pinned() {
         let mark = json!(SECRET_MARK);
         for (pointer, place) in [
             ("/backends/0/config/extra_body/token", Some("backends.m.config.extra_body.token")),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_of_an_address_that_is_asked_is_free_and_its_host_is_not() {
+    fn the_host_of_an_address_is_pinned_and_its_password_is_not() {
         let pointer = "/datasets/0/params/endpoint";
         let public = |text: &str| with(pointer, &json!(text));
         let (one, other) = (public("http://me:pw1@h/a"), public("http://me:pw2@h/a"));

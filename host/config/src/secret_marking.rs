@@ -161,7 +161,7 @@ mod tests {
     use gage_secrets::redact;
 
     #[test]
-    fn what_a_document_holds_under_names_of_secrets_is_known_and_ordinary_values_are_not() {
+    fn values_under_names_of_secrets_are_marked_and_others_are_not() {
         let variable = |name: &str| match name {
             "NOTED_TOKEN" => Some("of-a-variable-1".to_owned()),
             "NOTED_KEY" => Some("123456789".to_owned()),

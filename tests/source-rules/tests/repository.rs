@@ -18,7 +18,6 @@ const KNOWN_REPEATED_TYPES: &[(&str, &str, usize)] = &[];
 /// Tests whose names are longer than allowed, by crate. The numbers only get smaller.
 const KNOWN_LONG_TEST_NAMES: &[(&str, usize)] = &[
     ("host/backend", 16),
-    ("host/config", 8),
     ("host/core", 3),
     ("host/engine", 3),
     ("host/history", 3),

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_a_row_for_each_kind_and_its_order_gives_each_what_it_needs() {
+    fn each_step_has_a_contract_and_its_inputs_from_steps_before() {
         let kinds: Vec<StepKind> = CONTRACTS.iter().map(|contract| contract.kind).collect();
         for (place, kind) in kinds.iter().enumerate() {
             assert_eq!(kind.contract().kind, *kind);

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_and_secret_parameters_are_left_out_and_what_only_looks_like_them_stays() {
+    fn users_and_secret_parameters_are_removed_and_nothing_else() {
         for (address, public) in [
             ("http://me:sk@a.b/c@d", "http://(secret)@a.b/c@d"),
             ("http://a.b/c@d", "http://a.b/c@d"),

@@ -189,7 +189,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn lines_that_are_shown_hold_no_secret_and_are_as_long_as_they_were() {
+    fn masked_lines_hold_no_secret_and_keep_their_length() {
         for (line, shown) in [
             ("api_key: sk-123, timout: 3", "api_key: ******, timout: 3"),
             ("config: {api_key: 'sk, 1', model: m}", "config: {api_key: *******, model: m}"),
