@@ -19,7 +19,7 @@ pub(crate) use budget::BudgetArguments;
 pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CompareArguments, Part};
-pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
+pub(crate) use data::{DataArguments, DataCommand, PreviewArguments, StatsArguments};
 pub(crate) use export::{ExportArguments, Format, RelationshipName};
 use gage_core::Outcome;
 pub(crate) use model::{
@@ -32,14 +32,15 @@ pub(crate) use plugin::{
     TestArguments,
 };
 pub(crate) use print::{
-    DEFAULT_TEMPLATES, OutcomeArguments, PrintArguments, RunsFolderArguments, TemplateArguments,
+    DEFAULT_TEMPLATES, NamedRunArguments, OutcomeArguments, PrintArguments, RunsFolderArguments,
+    TemplateArguments,
 };
 pub(crate) use report::ReportArguments;
 pub(crate) use resume::Resume;
 use std::path::PathBuf;
 pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
-    RunsGcArguments, RunsListArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
+    RunsGcArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
 };
 pub(crate) use view::ViewArguments;
 
@@ -302,13 +303,8 @@ pub(crate) struct MetricsArguments {
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
 
-    /// Print as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintArguments,
 }
 
 const VALIDATE_EXAMPLES: &str = "\

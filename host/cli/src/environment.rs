@@ -8,7 +8,7 @@ use crate::arguments::Arguments;
 use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
-pub(crate) use foreign_variables::FOREIGN_VARIABLES;
+pub(crate) use foreign_variables::foreign_variables;
 use gage_config::Problems;
 use legacy_variables::LegacyVariable;
 pub(crate) use legacy_variables::{LEGACY_VARIABLES, LegacyReplacement};
@@ -125,7 +125,7 @@ pub(crate) fn defaults_of(document: &Value) -> Vec<String> {
 
 fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let mut defaults = Vec::new();
-    for legacy in LEGACY_VARIABLES {
+    for legacy in LEGACY_VARIABLES.iter() {
         let LegacyReplacement::Suite { name, list, key, is_boolean } = legacy.successor else { continue };
         let Some(value) = name.and_then(variable).or_else(|| variable(legacy.name)) else { continue };
         let value = if is_boolean { is_true(&value).to_string() } else { value };
@@ -181,7 +181,7 @@ fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&
 
 /// Warns of variables that are set and change nothing.
 pub(crate) fn warn_of_no_effect() {
-    for legacy in LEGACY_VARIABLES {
+    for legacy in LEGACY_VARIABLES.iter() {
         if let LegacyReplacement::None(reason) = legacy.successor
             && variable(legacy.name).is_some()
         {
@@ -237,16 +237,16 @@ mod tests {
 
     #[test]
     fn a_variable_has_the_name_of_its_flag() {
-        fn look(command: &Command) {
+        fn check(command: &Command) {
             for arg in command.get_arguments() {
                 let (Some(name), Some(long)) = (arg.get_env(), arg.get_long()) else { continue };
                 let expected = format!("GAGE_HOST_{}", long.to_uppercase().replace('-', "_"));
                 // The hub's own clients read the address of the hub from there.
                 assert!(*name == *expected || name == "HF_ENDPOINT", "--{long}: {name:?}");
             }
-            command.get_subcommands().for_each(look);
+            command.get_subcommands().for_each(check);
         }
-        look(&command(&|_| None));
+        check(&command(&|_| None));
     }
 
     #[test]
@@ -352,7 +352,7 @@ mod tests {
     fn every_successor_is_a_flag_of_run() {
         let command = command(&|_| None);
         let run = command.find_subcommand("run").unwrap();
-        for legacy in LEGACY_VARIABLES {
+        for legacy in LEGACY_VARIABLES.iter() {
             if let LegacyReplacement::Flag(flag) = legacy.successor {
                 assert!(run.get_arguments().any(|arg| arg.get_long() == Some(flag)), "{flag}");
             }

@@ -1,6 +1,6 @@
 //! Exit codes: what the program tells the shell. The numbers are stable.
 
-/// How a command ended.
+/// How a command ended. As an error: how a command ends whose message was printed already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitCode {
     /// Done.
@@ -21,6 +21,14 @@ pub(crate) enum ExitCode {
     /// Stopped by a signal.
     Interrupted = 130,
 }
+
+impl std::fmt::Display for ExitCode {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "the program ends with the exit code {}", *self as u8)
+    }
+}
+
+impl std::error::Error for ExitCode {}
 
 impl From<ExitCode> for std::process::ExitCode {
     fn from(code: ExitCode) -> std::process::ExitCode {

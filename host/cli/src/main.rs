@@ -40,11 +40,11 @@ fn main() -> std::process::ExitCode {
         Command::Compile(compile) => commands::plugin::compile(&compile),
         Command::Model(model) => commands::model::execute(&model),
     };
-    match result {
-        Ok(code) => code.into(),
-        Err(error) => {
+    let code = result.unwrap_or_else(|error| {
+        error.downcast::<ExitCode>().unwrap_or_else(|error| {
             terminal::eprint_line(format_args!("error: {error:#}"));
-            ExitCode::Internal.into()
-        }
-    }
+            ExitCode::Internal
+        })
+    });
+    code.into()
 }

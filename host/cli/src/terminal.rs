@@ -13,6 +13,7 @@ pub(crate) use progress::{ProgressKind, TerminalProgress, stderr_around_view};
 pub(crate) use rows::{FetchProgress, RowProgress};
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+use unicode_width::UnicodeWidthStr as _;
 
 /// Whether the standard error stream takes colours.
 pub(crate) fn colour_on_stderr() -> bool {
@@ -164,26 +165,36 @@ pub(crate) fn shortened(text: &str, longest: usize) -> String {
 
 /// A table without lines: each column as wide as it must be, two blanks between them.
 pub(crate) fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
-    let width_of = |text: &str| unicode_width::UnicodeWidthStr::width(text);
-    let widths = widths(headings, rows);
+    draw(headings, rows, widths(headings, rows).map(Some))
+}
+
+/// The columns that have a width, in which longer texts lose their middle.
+fn draw<const N: usize>(headings: [&str; N], rows: &[[String; N]], widths: [Option<usize>; N]) -> String {
     let line = |cells: [&str; N]| {
-        let padded = cells.iter().zip(widths).map(|(cell, width)| {
-            let blanks = " ".repeat(width.saturating_sub(width_of(cell)));
-            format!("{cell}{blanks}")
-        });
+        let padded = cells.iter().zip(widths).filter_map(|(cell, width)| Some(padded(cell, width?)));
         format!("  {}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
     };
-    let heading = line(headings);
     let rows = rows.iter().map(|row| line(std::array::from_fn(|column| row[column].as_str())));
-    std::iter::once(heading).chain(rows).collect::<Vec<_>>().join("\n")
+    std::iter::once(line(headings)).chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+fn padded(text: &str, width: usize) -> String {
+    let (mut text, mut longest) = (text.to_owned(), width);
+    // Some characters are two columns wide.
+    while text.width() > width && longest > 0 {
+        text = shortened(&text, longest);
+        longest -= 1;
+    }
+    let blanks = width.saturating_sub(text.width());
+    text + &" ".repeat(blanks)
 }
 
 /// How wide each column is.
 fn widths<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> [usize; N] {
-    let mut widths = headings.map(unicode_width::UnicodeWidthStr::width);
+    let mut widths = headings.map(str::width);
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(unicode_width::UnicodeWidthStr::width(cell.as_str()));
+            *width = (*width).max(cell.width());
         }
     }
     widths
@@ -216,12 +227,8 @@ impl<const N: usize> Table<N> {
         let mut widths = widths(self.headings, rows);
         let mut is_shown = [true; N];
         let needed = |widths: &[usize; N], is_shown: &[bool; N]| {
-            widths
-                .iter()
-                .zip(is_shown)
-                .filter(|(_, is_shown)| **is_shown)
-                .map(|(width, _)| width + 2)
-                .sum::<usize>()
+            let shown = widths.iter().zip(is_shown).filter(|(_, is_shown)| **is_shown);
+            shown.map(|(width, _)| width + 2).sum::<usize>()
         };
         let least = |widths: &[usize; N]| {
             let mut least = *widths;
@@ -240,29 +247,8 @@ impl<const N: usize> Table<N> {
                 _ => break,
             }
         }
-        let fitted = |text: &str, column: usize| {
-            let mut text = text.to_owned();
-            // Some characters are two columns wide.
-            let mut longest = widths[column];
-            while unicode_width::UnicodeWidthStr::width(text.as_str()) > widths[column] && longest > 0 {
-                text = shortened(&text, longest);
-                longest -= 1;
-            }
-            text
-        };
-        let line = |cells: [&str; N]| {
-            let shown = (0..N).filter(|column| is_shown[*column]);
-            let padded = shown.map(|column| {
-                let text = fitted(cells[column], column);
-                let blanks =
-                    widths[column].saturating_sub(unicode_width::UnicodeWidthStr::width(text.as_str()));
-                format!("{text}{}", " ".repeat(blanks))
-            });
-            format!("  {}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
-        };
-        let heading = line(self.headings);
-        let rows = rows.iter().map(|row| line(std::array::from_fn(|column| row[column].as_str())));
-        std::iter::once(heading).chain(rows).collect::<Vec<_>>().join("\n")
+        let shown = std::array::from_fn(|column| is_shown[column].then_some(widths[column]));
+        draw(self.headings, rows, shown)
     }
 }
 
@@ -283,7 +269,6 @@ pub(crate) fn wrapped(text: &str, indent: usize) -> String {
 
 /// Columns of the terminal that the standard output is; none where it is none.
 fn terminal_width() -> Option<usize> {
-    use std::io::IsTerminal as _;
     std::io::stdout().is_terminal().then(width)
 }
 
@@ -316,7 +301,6 @@ mod tests {
 
     #[test]
     fn a_table_fits_its_terminal() {
-        use unicode_width::UnicodeWidthStr as _;
         let table = Table { headings: ["run", "model", "begun", "value"], flexible: &[0, 1], spare: &[2] };
         let row = |run: &str, model: &str| [run, model, "2026-01-01 00:00", "0.1234"].map(str::to_owned);
         let rows = [row(&"r".repeat(60), "small"), row("b", &"模型".repeat(30))];

@@ -20,7 +20,6 @@ pub mod step_order;
 pub mod support_step;
 pub mod task;
 
-use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use std::path::PathBuf;
@@ -81,17 +80,6 @@ impl PluginReference {
     /// Reads a reference to a plugin of a kind (`metric`), and refuses what the older program took
     /// instead: class paths.
     pub(crate) fn read(
-        node: &Node,
-        key: &str,
-        text: &str,
-        kind: &str,
-        problems: &mut Problems,
-    ) -> Option<PluginReference> {
-        PluginReference::read_in(node.span, key, text, kind, problems)
-    }
-
-    /// The same for a text whose place alone is known.
-    pub(crate) fn read_in(
         span: Span,
         key: &str,
         text: &str,

@@ -50,7 +50,6 @@ pub use elements::prompt::{PromptMessage, PromptSpec};
 pub use elements::role::{RoleAdapterSpec, RoleType};
 pub use elements::sampling::SamplingParams;
 pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
-pub use elements::step_order::{CONTRACTS, StepContract, StepKind, StepOutput};
 pub use elements::support_step::{SupportStep, ToolLoopSpec};
 pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};

@@ -1,7 +1,7 @@
 //! Reads a mapping key by key: what is missing, mistyped or not known becomes a problem.
 
 use crate::node::{Entry, Node, NodeValue};
-use crate::problems::Problems;
+use crate::problems::{Problem, Problems};
 use crate::source::Span;
 
 /// The entries of a mapping that were not read yet.
@@ -35,6 +35,18 @@ impl<'n> MappingReader<'n> {
         }
     }
 
+    /// Begins to read the mapping under a key; one without entries if there is none.
+    pub(crate) fn section(
+        &self,
+        node: Option<&'n Node>,
+        key: &str,
+        problems: &mut Problems,
+    ) -> MappingReader<'n> {
+        let (path, span) = (self.path_of(key), self.span);
+        let read = node.and_then(|node| MappingReader::open(node, path.clone(), problems));
+        read.unwrap_or(MappingReader { entries: &[], asked: Vec::new(), refused: Vec::new(), path, span })
+    }
+
     /// The whole mapping as JSON that may be written down.
     pub(crate) fn to_public_json(&self) -> serde_json::Value {
         Node::new(NodeValue::Map(self.entries.to_vec()), self.span).backend_to_public_json()
@@ -43,6 +55,22 @@ impl<'n> MappingReader<'n> {
     /// The path of a key of this mapping.
     pub(crate) fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// Where the value of a key is written; the mapping, for a key that is not.
+    pub(crate) fn span_of(&self, key: &str) -> Span {
+        let written = self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null());
+        written.map_or(self.span, |entry| entry.node.span)
+    }
+
+    /// Reports what is wrong with the value of a key.
+    pub(crate) fn error<'p>(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        problems: &'p mut Problems,
+    ) -> &'p mut Problem {
+        problems.error(self.span_of(key), &self.path_of(key), message)
     }
 
     /// The entry of a key; null counts as missing.
@@ -94,8 +122,7 @@ impl<'n> MappingReader<'n> {
     pub(crate) fn required_id(&mut self, key: &'static str, problems: &mut Problems) -> Option<String> {
         let id = self.required_text(key, problems)?;
         if let Err(message) = gage_core::check_name(&id) {
-            let span = self.get(key).map_or(self.span, |node| node.span);
-            problems.error(span, &self.path_of(key), message);
+            self.error(key, message, problems);
         }
         Some(id)
     }
@@ -130,6 +157,16 @@ impl<'n> MappingReader<'n> {
             return self.mistyped(node, key, &wanted, problems);
         }
         number
+    }
+
+    /// A whole number within bounds that a smaller type holds.
+    pub(crate) fn number<T: TryFrom<u64>>(
+        &mut self,
+        key: &'static str,
+        allowed: std::ops::RangeInclusive<u64>,
+        problems: &mut Problems,
+    ) -> Option<T> {
+        self.integer(key, allowed, problems).and_then(|number| T::try_from(number).ok())
     }
 
     /// A number within bounds.
@@ -182,6 +219,17 @@ impl<'n> MappingReader<'n> {
             }
             None => self.mistyped(node, key, "a list", problems).unwrap_or_default(),
         }
+    }
+
+    /// The items of a list, each read as an element of a suite.
+    pub(crate) fn read_all<T>(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems,
+        read: fn(&Node, String, &mut Problems) -> Option<T>,
+    ) -> Vec<T> {
+        let items = self.list(key, problems);
+        items.into_iter().filter_map(|(node, path)| read(node, path, problems)).collect()
     }
 
     /// A list of strings; a single string is a list of one.

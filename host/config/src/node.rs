@@ -56,6 +56,11 @@ impl Node {
         Node { value, span, plain: None, written: None }
     }
 
+    /// A mapping without entries.
+    pub(crate) fn empty_map(span: Span) -> Node {
+        Node::new(NodeValue::Map(Vec::new()), span)
+    }
+
     /// What kind of value it is, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {

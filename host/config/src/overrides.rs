@@ -57,7 +57,7 @@ fn put(node: &mut Node, segments: &[&str], value: Node, span: Span) -> Result<()
             let place = match entries.iter().position(|entry| entry.key == *segment) {
                 Some(place) => place,
                 None => {
-                    let empty = Node::new(NodeValue::Map(Vec::new()), span);
+                    let empty = Node::empty_map(span);
                     entries.push(Entry {
                         key: (*segment).to_owned(),
                         key_span: span,

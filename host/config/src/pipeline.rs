@@ -182,8 +182,8 @@ pub fn load(
     environment: &Environment<'_>,
 ) -> (Option<PipelineConfig>, Problems) {
     let mut problems = Problems::default();
-    let number = problems.sources.add(name, text);
-    let config = read_text(number, overrides, environment, Purpose::Run, &mut problems);
+    let root = parse_document(name, text, Some(environment), &mut problems);
+    let config = root.and_then(|root| load_document(root, overrides, environment, false, &mut problems));
     (config, problems)
 }
 
@@ -196,8 +196,8 @@ pub fn load_datasets(
     environment: &Environment<'_>,
 ) -> (Option<PipelineConfig>, Problems) {
     let mut problems = Problems::default();
-    let number = problems.sources.add(name, text);
-    let config = read_text(number, overrides, environment, Purpose::Datasets, &mut problems);
+    let root = parse_document(name, text, Some(environment), &mut problems);
+    let config = root.and_then(|root| load_document(root, overrides, environment, true, &mut problems));
     (config, problems)
 }
 
@@ -236,38 +236,6 @@ enum Purpose {
     Datasets,
 }
 
-fn read_text(
-    number: usize,
-    overrides: &[String],
-    environment: &Environment<'_>,
-    purpose: Purpose,
-    problems: &mut Problems,
-) -> Option<PipelineConfig> {
-    let mut root = read_document(number, Some(environment), problems)?;
-    for text in overrides {
-        overrides::apply(&mut root, text, environment, problems);
-    }
-    let mut config = read(&root, purpose, problems)?;
-    config.config_dir.clone_from(&environment.config_dir);
-    Some(config)
-}
-
-fn read_document(
-    number: usize,
-    environment: Option<&Environment<'_>>,
-    problems: &mut Problems,
-) -> Option<Node> {
-    let start = Span { source: number, start: 0, end: 0 };
-    let root = parse(number, environment, problems);
-    if root.is_none() && !problems.has_errors() {
-        problems.error(start, "", "the configuration is empty");
-    }
-    if let Some(root) = &root {
-        secret_marking::note(root, problems);
-    }
-    root
-}
-
 /// Reads a YAML document of any kind. Without an environment its `${…}` stay as they are, and a value that
 /// holds one and stood without quotes has its text in [`Node::plain`].
 ///
@@ -279,7 +247,14 @@ pub fn parse_document(
     problems: &mut Problems,
 ) -> Option<Node> {
     let number = problems.sources.add(name, text);
-    read_document(number, environment, problems)
+    let root = parse(number, environment, problems);
+    if root.is_none() && !problems.has_errors() {
+        problems.error(Span { source: number, start: 0, end: 0 }, "", "the configuration is empty");
+    }
+    if let Some(root) = &root {
+        secret_marking::note(root, problems);
+    }
+    root
 }
 
 /// Reads a configuration from a document that was put together from others, whose texts `problems` knows.
@@ -295,7 +270,9 @@ pub fn load_document(
         overrides::apply(&mut root, text, environment, problems);
     }
     let purpose = if datasets_only { Purpose::Datasets } else { Purpose::Run };
-    read(&root, purpose, problems)
+    let mut config = read(&root, purpose, problems)?;
+    config.config_dir.clone_from(&environment.config_dir);
+    Some(config)
 }
 
 fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<PipelineConfig> {
@@ -305,13 +282,13 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     read_head(&mut table, problems);
     let name =
         table.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text).map(str::to_owned);
-    let plugins = read_all(&mut table, "plugins", problems, PluginSpec::read);
-    let datasets = read_all(&mut table, "datasets", problems, DatasetSpec::read);
-    let mut backends = read_all(&mut table, "backends", problems, BackendSpec::read);
-    let roles = read_all(&mut table, "role_adapters", problems, RoleAdapterSpec::read);
+    let plugins = table.read_all("plugins", problems, PluginSpec::read);
+    let datasets = table.read_all("datasets", problems, DatasetSpec::read);
+    let mut backends = table.read_all("backends", problems, BackendSpec::read);
+    let roles = table.read_all("role_adapters", problems, RoleAdapterSpec::read);
     let (role_adapters, inline): (Vec<RoleAdapterSpec>, Vec<Option<BackendSpec>>) = roles.into_iter().unzip();
     backends.extend(inline.into_iter().flatten());
-    let prompts = read_all(&mut table, "prompts", problems, PromptSpec::read);
+    let prompts = table.read_all("prompts", problems, PromptSpec::read);
     let metrics = MetricSpec::read_list(&mut table, "metrics", problems);
     let template = read_template(&mut table, problems);
     let failure_policy = FailurePolicy::read(&mut table, problems);
@@ -328,7 +305,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let task_parallelism = table.integer("task_parallelism", 1..=1_000, problems);
     let budget = BudgetSpec::read(&mut table, problems);
     let cache = CacheSpec::read(&mut table, problems);
-    let pricing = read_all(&mut table, "pricing", problems, PriceSpec::read);
+    let pricing = table.read_all("pricing", problems, PriceSpec::read);
     table.finish(problems);
 
     let mut document = root.to_public_json();
@@ -365,16 +342,6 @@ fn read_head(table: &mut MappingReader<'_>, problems: &mut Problems) {
     table.required("kind", problems);
     table.choice("kind", &[("PipelineConfig", ())], problems);
     table.free_map("metadata", problems);
-}
-
-fn read_all<T>(
-    table: &mut MappingReader<'_>,
-    key: &'static str,
-    problems: &mut Problems,
-    read: fn(&Node, String, &mut Problems) -> Option<T>,
-) -> Vec<T> {
-    let items = table.list(key, problems);
-    items.into_iter().filter_map(|(node, path)| read(node, path, problems)).collect()
 }
 
 fn read_template(table: &mut MappingReader<'_>, problems: &mut Problems) -> Template {

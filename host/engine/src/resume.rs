@@ -27,6 +27,7 @@ struct BatchProgress {
     /// The distinct numbers of answers that were scored together.
     scored_together: HashSet<u16>,
 }
+
 impl BatchProgress {
     fn add(&mut self, sample: IndexedSample, retried: &[Outcome]) {
         self.finished += u64::from(sample.is_finished() && !retried.contains(&sample.outcome));

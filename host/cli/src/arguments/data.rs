@@ -9,7 +9,8 @@ pub(crate) enum DataCommand {
     /// Show the first Samples, as they are after preprocessing.
     Preview(PreviewArguments),
     /// Read every row, and say which are no Samples and why.
-    Validate(DataValidateArguments),
+    #[command(after_help = VALIDATE_EXAMPLES)]
+    Validate(DataArguments),
     /// Count what is in the Samples: lengths, answers, labels, duplicates, media.
     Stats(StatsArguments),
 }
@@ -78,13 +79,6 @@ Examples:
 
 Exit codes: 0 when no dataset has more rows that are no Samples than it allows (max_invalid, 5 %
 by default), 4 otherwise.";
-
-#[derive(Args, Debug)]
-#[command(after_help = VALIDATE_EXAMPLES)]
-pub(crate) struct DataValidateArguments {
-    #[command(flatten)]
-    pub(crate) data: DataArguments,
-}
 
 const STATS_EXAMPLES: &str = "\
 Examples:

@@ -1,5 +1,6 @@
 //! The command line of `gage-host model`.
 
+use super::PrintArguments;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -60,13 +61,8 @@ pub(crate) struct ModelFetchArguments {
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintArguments,
 }
 
 const LIST_EXAMPLES: &str = "\

@@ -19,6 +19,18 @@ pub(crate) struct PrintArguments {
     pub(crate) quiet: bool,
 }
 
+/// A run, by its folder or its id.
+#[derive(Args, Debug)]
+pub(crate) struct NamedRunArguments {
+    /// The folder of the run, or its id.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+
+    /// Where runs are looked for by their ids.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+}
+
 /// The form of a run's outcome, and what is shown while it goes on.
 #[derive(Args, Debug)]
 pub(crate) struct OutcomeArguments {

@@ -1,6 +1,6 @@
 //! `gage-host distill`, `init`, `lock`, `verify`, `runs`: suites that are frozen, and what came of them.
 
-use super::{ConfigArguments, RunsFolderArguments, TemplateArguments};
+use super::{ConfigArguments, NamedRunArguments, PrintArguments, RunsFolderArguments, TemplateArguments};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -104,13 +104,8 @@ pub(crate) struct LockArguments {
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
-    /// Print as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show no progress.
-    #[arg(long, short, env = "GAGE_HOST_QUIET")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintArguments,
 }
 
 impl LockArguments {
@@ -154,13 +149,8 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_help = VERIFY_EXAMPLES)]
 pub(crate) struct VerifyArguments {
-    /// The folder of the run, or its id.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: PathBuf,
-
-    /// Where run folders are, for a run that is named by its id.
-    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
-    pub(crate) output_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) named: NamedRunArguments,
 
     /// Compare digests and checksums alone; do not score again.
     #[arg(long)]
@@ -182,7 +172,8 @@ pub(crate) struct VerifyArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
     /// List the runs in a folder, with what came of them.
-    List(RunsListArguments),
+    #[command(after_help = RUNS_LIST_EXAMPLES)]
+    List(RunsFolderArguments),
     /// Show a run: what it was made from, its state, its files.
     Show(RunsShowArguments),
     /// Choose the run that the others of its suite are compared with; without a run, list what was chosen.
@@ -198,13 +189,6 @@ Examples:
   gage-host runs list
   gage-host runs list --output-dir nightly --json";
 
-#[derive(Args, Debug)]
-#[command(after_help = RUNS_LIST_EXAMPLES)]
-pub(crate) struct RunsListArguments {
-    #[command(flatten)]
-    pub(crate) runs: RunsFolderArguments,
-}
-
 const RUNS_SHOW_EXAMPLES: &str = "\
 Examples:
   gage-host runs show runs/nightly";
@@ -212,13 +196,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = RUNS_SHOW_EXAMPLES)]
 pub(crate) struct RunsShowArguments {
-    /// The folder of the run, or its id.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: PathBuf,
-
-    /// Where run folders are, for a run that is named by its id.
-    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
-    pub(crate) output_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) named: NamedRunArguments,
 
     /// Print as JSON.
     #[arg(long)]
@@ -279,10 +258,6 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = RUNS_GC_EXAMPLES)]
 pub(crate) struct RunsGcArguments {
-    /// Where run folders are.
-    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
-    pub(crate) output_dir: PathBuf,
-
     /// Keep this many of the newest runs.
     #[arg(long, value_name = "N", required_unless_present = "unfinished")]
     pub(crate) keep: Option<usize>,
@@ -295,7 +270,6 @@ pub(crate) struct RunsGcArguments {
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Print as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runs: RunsFolderArguments,
 }

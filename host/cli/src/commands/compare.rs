@@ -22,24 +22,17 @@ const MAX_WIDTH_COLUMNS: usize = 80;
 
 pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let base = arguments.base.as_ref().map(|base| open(base, &arguments.output_dir)).transpose();
-    let opened = base.and_then(|base| Ok((base, open(&arguments.new, &arguments.output_dir)?)));
-    let (base, new) = match opened {
-        Ok((Some(base), new)) => (base, new),
-        Ok((None, new)) => match history::baseline_of(Path::new(new.folder())) {
-            Ok(folder) => match RecordedRun::open(&folder) {
-                Ok(base) => (base, new),
-                Err(error) => return Ok(unreadable(error)),
-            },
-            Err(error) => return history::refuse(error),
-        },
-        Err(code) => return Ok(code),
+    let named = arguments.base.as_ref().map(|base| open(base, &arguments.output_dir)).transpose()?;
+    let new = open(&arguments.new, &arguments.output_dir)?;
+    let base = match named {
+        Some(base) => base,
+        None => {
+            let folder = history::baseline_of(Path::new(new.folder())).map_err(history::refuse)?;
+            RecordedRun::open(&folder).map_err(unreadable)?
+        }
     };
     let gate = match (&arguments.gate, arguments.margin) {
-        (Some(path), _) => match gate_of(path) {
-            Some(gate) => gate,
-            None => return Ok(ExitCode::Configuration),
-        },
+        (Some(path), _) => gate_of(path)?,
         (None, Some(margin)) => new.gate_of_all(margin),
         (None, None) => new.gate(),
     };
@@ -51,15 +44,12 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         allowed: arguments.allow.iter().copied().map(part_of).collect(),
         ..CompareOptions::default()
     };
-    let comparison = match compare(&base, &new, &options) {
-        Ok(comparison) => comparison,
-        Err(CompareError::Report(error)) => return Ok(unreadable(error)),
+    let comparison = compare(&base, &new, &options).map_err(|error| match error {
+        CompareError::Report(error) => unreadable(error),
         // The gate asks what cannot be answered.
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
-    };
-    if let Some(code) = write_files(&comparison, arguments) {
-        return Ok(code);
-    }
+        error => terminal::usage_error(&error.to_string(), None),
+    })?;
+    write_files(&comparison, arguments)?;
     if arguments.json {
         let json =
             serde_json::to_string_pretty(&comparison).context("cannot write the comparison as JSON")?;
@@ -159,49 +149,39 @@ pub(super) fn unreadable(error: FiguresError) -> ExitCode {
 }
 
 /// Reads the gate of a file, and says what is wrong with it.
-fn gate_of(path: &Path) -> Option<Vec<GateSpec>> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => {
-            terminal::usage_error(&format!("cannot read the gate {}: {error}", shown_path(path)), None);
-            return None;
-        }
-    };
+fn gate_of(path: &Path) -> Result<Vec<GateSpec>, ExitCode> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        terminal::usage_error(&format!("cannot read the gate {}: {error}", shown_path(path)), None)
+    })?;
     let variable = |name: &str| std::env::var(name).ok();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let environment = Environment { variable: &variable, config_dir: gage_suite::shown_folder(folder) };
     let (gate, problems) = load_gate(&path.display().to_string(), &text, &environment);
     terminal::show_problems(&problems);
-    gate
+    gate.ok_or(ExitCode::Configuration)
 }
 
-/// Writes the files that were asked for. The code is that of what was said.
-fn write_files(comparison: &Comparison, arguments: &CompareArguments) -> Option<ExitCode> {
-    let written = |path: &Path, text: std::io::Result<String>| {
-        let failed = |error: std::io::Error| {
-            let message = format!("cannot write {}: {error}", shown_path(path));
-            terminal::usage_error(&message, Some("choose another file in a folder that exists"))
-        };
-        text.and_then(|text| std::fs::write(path, text)).err().map(failed)
+/// Writes the files that the command line asks for.
+fn write_files(comparison: &Comparison, arguments: &CompareArguments) -> Result<(), ExitCode> {
+    let refuse = |path: &Path, error: std::io::Error, help: &str| {
+        terminal::usage_error(&format!("cannot write {}: {error}", shown_path(path)), Some(help))
     };
-    if let Some(path) = &arguments.junit
-        && let Some(code) = written(path, junit_xml(comparison))
-    {
-        return Some(code);
+    let write = |path: &Path, text: std::io::Result<String>| {
+        let written = text.and_then(|text| std::fs::write(path, text));
+        written.map_err(|error| refuse(path, error, "choose another file in a folder that exists"))
+    };
+    if let Some(path) = &arguments.junit {
+        write(path, junit_xml(comparison))?;
     }
-    if let Some(path) = &arguments.markdown
-        && let Some(code) = written(path, Ok(markdown(comparison)))
-    {
-        return Some(code);
+    if let Some(path) = &arguments.markdown {
+        write(path, Ok(markdown(comparison)))?;
     }
     let summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| arguments.github && !path.is_empty());
     if let Some(path) = summary.map(PathBuf::from) {
         // Other steps of the job write to the same file.
         let file = OpenOptions::new().create(true).append(true).open(&path);
-        if let Err(error) = file.and_then(|mut file| file.write_all(markdown(comparison).as_bytes())) {
-            let message = format!("cannot write {}: {error}", shown_path(&path));
-            return Some(terminal::usage_error(&message, Some("GITHUB_STEP_SUMMARY names it")));
-        }
+        let written = file.and_then(|mut file| file.write_all(markdown(comparison).as_bytes()));
+        written.map_err(|error| refuse(&path, error, "GITHUB_STEP_SUMMARY names it"))?;
     }
-    None
+    Ok(())
 }

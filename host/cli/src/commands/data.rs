@@ -26,26 +26,17 @@ pub(crate) fn execute(command: &DataCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Finds the datasets that are meant, with the digests of their files if those are to be shown; the inner error is the code of what was said already.
-fn datasets(
-    arguments: &DataArguments,
-    with_digests: bool,
-) -> anyhow::Result<Result<Vec<LocatedDataset>, ExitCode>> {
-    let (config, mut problems) = match load(arguments) {
-        Ok(loaded) => loaded,
-        Err(code) => return Ok(Err(code)),
-    };
-    let mut registry = match setup::registry(&arguments.plugin_folders, arguments.print.quiet)? {
-        Ok(registry) => registry,
-        Err(error) => return Ok(Err(terminal::usage_error(&error.to_string(), error.help().as_deref()))),
-    };
+/// Finds the datasets that are meant, with the digests of their files if those are to be shown.
+fn datasets(arguments: &DataArguments, with_digests: bool) -> anyhow::Result<Vec<LocatedDataset>> {
+    let (config, mut problems) = load(arguments)?;
+    let mut registry = setup::registry(&arguments.plugin_folders, arguments.print.quiet)?;
     let mut located = Vec::new();
     if let Some(config) = config.filter(|_| !problems.has_errors()) {
         let known: Vec<&str> = config.datasets.iter().map(|dataset| dataset.dataset_id.as_str()).collect();
         if let Some(id) = arguments.dataset.as_deref().filter(|id| !known.contains(id)) {
             let message = format!("there is no dataset '{id}' in {}", arguments.source.display());
             let help = format!("there is: {}", known.join(", "));
-            return Ok(Err(terminal::usage_error(&message, Some(&help))));
+            return Err(terminal::usage_error(&message, Some(&help)).into());
         }
         let planned = Plan::datasets(&config, arguments.dataset.as_deref(), &mut registry, &mut problems);
         let cache_folder = setup::cache_folder();
@@ -64,7 +55,7 @@ fn datasets(
         }
     }
     terminal::show_problems(&problems);
-    Ok(if problems.has_errors() { Err(ExitCode::Configuration) } else { Ok(located) })
+    if problems.has_errors() { Err(ExitCode::Configuration.into()) } else { Ok(located) }
 }
 
 /// Reads the suite, or makes one of a file of rows.

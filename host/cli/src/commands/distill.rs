@@ -22,10 +22,7 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
         force_merge: arguments.force_merge,
         templates: &arguments.common.templates,
     });
-    let made = match made {
-        Ok(made) => made,
-        Err(error) => return setup::refuse_suite(error),
-    };
+    let made = made.map_err(setup::refuse_suite)?;
     for (key, variable) in &made.removed {
         terminal::eprint_line(format_args!(
             "{key}: the secret is not in the template; set ${{{variable}}} where it runs"

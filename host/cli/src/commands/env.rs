@@ -1,7 +1,7 @@
 //! `gage-host env`: the variables of the environment that the program reads.
 
 use crate::arguments::EnvArguments;
-use crate::environment::{self, FOREIGN_VARIABLES, LEGACY_VARIABLES, LegacyReplacement};
+use crate::environment::{self, LEGACY_VARIABLES, LegacyReplacement, foreign_variables};
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
 use clap::{Arg, Command};
@@ -91,9 +91,8 @@ fn groups(variable: &dyn Fn(&str) -> Option<String>) -> [Group; 3] {
         variable
     });
     let legacy: Vec<Variable> = legacy.collect();
-    let others = FOREIGN_VARIABLES
-        .iter()
-        .map(|other| listed(other.name, other.meaning, other.default, value(other.name)));
+    let others =
+        foreign_variables().map(|[name, default, meaning]| listed(name, meaning, default, value(name)));
     [
         (("flags", "Of flags and of suites; what the command line or the suite says comes first"), own),
         (("gage_eval", "Of gage-eval; read where the successor is not set"), legacy),

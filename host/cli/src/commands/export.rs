@@ -13,10 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let source = match open(&arguments.run, &arguments.output_dir) {
-        Ok(source) => source,
-        Err(code) => return Ok(code),
-    };
+    let source = open(&arguments.run, &arguments.output_dir)?;
     if let Some(edited) = source.edited() {
         let warning = format!(
             "warning: {}, and so is all that is exported of it; `gage-host verify` says what was changed",
@@ -36,10 +33,7 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
             relationship: relationship_of(arguments.relationship),
         },
     };
-    let ExportReport { files, samples, notes } = match export(&source, &options) {
-        Ok(exported) => exported,
-        Err(error) => return Ok(refuse(error)),
-    };
+    let ExportReport { files, samples, notes } = export(&source, &options).map_err(refuse)?;
     for note in &notes {
         terminal::eprint_line(format_args!("note: {}", gage_core::printable(note)));
     }
@@ -62,9 +56,6 @@ fn usual_path(run: &Path, format: ExportFormat) -> PathBuf {
 
 fn refuse(error: ExportError) -> ExitCode {
     let help = match &error {
-        ExportError::Report(_) => {
-            return terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), None);
-        }
         ExportError::NotEnded { .. } => {
             Some("go on with it by --resume, or export what is there with --partial")
         }

@@ -20,18 +20,12 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
             terminal::show_problems(&problems);
             Ok(ExitCode::Configuration)
         }
-        RunnerError::Suite(error) => setup::refuse_suite(error),
+        RunnerError::Suite(error) => Ok(setup::refuse_suite(error)),
         RunnerError::LockMismatch { path, differences } => {
             Ok(lock_differences::refuse_mismatch(&path, &differences))
         }
-        error @ RunnerError::LockedKernels { .. } => {
-            let help = "run it on a machine like that of the lock, or make a lock for this one with `gage-host lock --update`";
-            terminal::usage_error(&error.to_string(), Some(help));
-            Ok(ExitCode::LockMismatch)
-        }
-        error @ RunnerError::LockOfAnotherSuite { .. } => {
-            let help = "name the right one with --lock, or make one with `gage-host lock`";
-            terminal::usage_error(&error.to_string(), Some(help));
+        error @ (RunnerError::LockedKernels { .. } | RunnerError::LockOfAnotherSuite { .. }) => {
+            terminal::usage_error(&error.to_string(), help_for(&error).as_deref());
             Ok(ExitCode::LockMismatch)
         }
         RunnerError::ChangedSinceLock { reason, differences } => {
@@ -67,6 +61,12 @@ fn message_of(error: &RunnerError) -> String {
 fn help_for(error: &RunnerError) -> Option<String> {
     let help = match error {
         RunnerError::Plugins(error) => return error.help(),
+        RunnerError::LockedKernels { .. } => {
+            "run it on a machine like that of the lock, or make a lock for this one with `gage-host lock --update`"
+        }
+        RunnerError::LockOfAnotherSuite { .. } => {
+            "name the right one with --lock, or make one with `gage-host lock`"
+        }
         RunnerError::RunExists { .. } => "go on with it by --resume, or choose another --run-id",
         RunnerError::UnreadableRuns { .. } => "name the run by --resume RUN",
         RunnerError::NothingToResume { .. } => {

@@ -1,8 +1,7 @@
 //! The history of a folder of runs, for several commands.
 
-use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_history::{History, HistoryError};
+use gage_history::{Baseline, History, HistoryError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +18,12 @@ pub(super) fn open(folder: &Path) -> Result<Option<History>, HistoryError> {
         terminal::eprint_line(format_args!("warning: {}", gage_core::printable(note)));
     }
     Ok(Some(history))
+}
+
+/// The baselines of the suites in a folder of runs; none where there is no such folder.
+pub(super) fn baselines(folder: &Path) -> anyhow::Result<Vec<Baseline>> {
+    let found = open(folder).and_then(|history| history.as_ref().map(History::baselines).transpose());
+    Ok(found.map_err(refuse)?.unwrap_or_default())
 }
 
 /// The folder of the run that another one is compared with where nobody names one.
@@ -39,9 +44,9 @@ pub(super) fn baseline_of(run: &Path) -> Result<PathBuf, HistoryError> {
 }
 
 /// Says what is wrong. An index that fails is no slip of the person who asks.
-pub(super) fn refuse(error: HistoryError) -> anyhow::Result<ExitCode> {
+pub(super) fn refuse(error: HistoryError) -> anyhow::Error {
     match error {
-        HistoryError::Index { .. } => Err(error.into()),
-        error => Ok(terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), None)),
+        HistoryError::Index { .. } => error.into(),
+        error => terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), None).into(),
     }
 }

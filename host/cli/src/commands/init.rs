@@ -18,10 +18,7 @@ pub(crate) fn execute(arguments: &InitArguments) -> anyhow::Result<ExitCode> {
         templates: &arguments.common.templates,
         output: arguments.output.as_deref(),
     });
-    let made = match made {
-        Ok(made) => made,
-        Err(error) => return setup::refuse_suite(error),
-    };
+    let made = made.map_err(setup::refuse_suite)?;
     let (path, reference) = (made.path.display(), &made.template.reference);
     if arguments.common.json {
         let answer = json!({

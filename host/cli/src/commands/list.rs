@@ -5,9 +5,9 @@ use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
-use gage_config::Problems;
 use gage_plugin::{Registry, RegistryError, World};
 use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     show(arguments, arguments.what.as_slice())
@@ -16,22 +16,8 @@ pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
 /// Lists these kinds, or all of them.
 pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let refuse = |error: &RegistryError| terminal::usage_error(&error.to_string(), error.help().as_deref());
-    let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
-        Ok(registry) => registry,
-        Err(error) => return Ok(refuse(&error)),
-    };
-    if let Some(path) = &arguments.config {
-        let mut problems = add_suite(&mut registry, path)?;
-        terminal::show_problems(&problems);
-        if std::mem::take(&mut problems).has_errors() {
-            return Ok(ExitCode::Configuration);
-        }
-    }
-    let all = match collect(&registry, kinds) {
-        Ok(all) => all,
-        Err(error) => return Ok(refuse(&error)),
-    };
+    let registry = registry(arguments.config.as_deref(), &arguments.plugin_folders, arguments.quiet)?;
+    let all = collect(&registry, kinds).map_err(|error| setup::refuse_plugin(&error))?;
     if arguments.json {
         terminal::print_line(format_args!("{:#}", Value::Object(all)))?;
     } else {
@@ -39,20 +25,23 @@ pub(super) fn show(arguments: &ListArguments, kinds: &[ListKind]) -> anyhow::Res
     }
     let conflicts = registry.conflicts()?;
     for conflict in &conflicts {
-        refuse(conflict);
+        setup::refuse_plugin(conflict);
     }
     Ok(if conflicts.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
 }
 
-/// Adds the plugins of a suite; the rest of it is not looked at.
-pub(super) fn add_suite(registry: &mut Registry, path: &std::path::Path) -> anyhow::Result<Problems> {
+/// The components of some folders and the plugins of a suite, of which nothing else is read.
+pub(super) fn registry(suite: Option<&Path>, folders: &[PathBuf], quiet: bool) -> anyhow::Result<Registry> {
+    let mut registry = setup::registry(folders, quiet)?;
+    let Some(path) = suite else { return Ok(registry) };
     let (config, mut problems) = setup::suite_at(path, &[]);
     for plugin in config.iter().flat_map(|config| &config.plugins) {
         if let Err(error) = registry.add(plugin) {
             problems.error(plugin.spans.entry, "plugins", error.to_string()).help = error.help();
         }
     }
-    Ok(problems)
+    terminal::show_problems(&problems);
+    if problems.has_errors() { Err(ExitCode::Configuration.into()) } else { Ok(registry) }
 }
 
 const BACKENDS: [(&str, &str); 7] = [

@@ -12,12 +12,10 @@ use serde_json::json;
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
-    let arguments = &match arguments.resolved() {
-        Ok(arguments) => arguments,
-        Err((message, help)) => return Ok(terminal::usage_error(&message, Some(&help))),
-    };
+    let arguments =
+        &arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(&help)))?;
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let listener = Listener::new(arguments.quiet);
+    let listener = Listener::new(arguments.print.quiet);
     let locked = lock(&LockRequest {
         context: setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG),
         suite: setup::source(&arguments.config),
@@ -59,7 +57,7 @@ fn print_stale(
     outcome: &LockOutcome,
     differences: &[Difference],
 ) -> anyhow::Result<ExitCode> {
-    if arguments.json {
+    if arguments.print.json {
         terminal::print_line(format_args!("{:#}", to_json(differences)))?;
     }
     terminal::eprint_line(format_args!(
@@ -77,11 +75,11 @@ fn print_comparison(
     outcome: &LockOutcome,
     differences: &[Difference],
 ) -> anyhow::Result<ExitCode> {
-    if arguments.json {
+    if arguments.print.json {
         terminal::print_line(format_args!("{:#}", to_json(differences)))?;
     } else if !differences.is_empty() {
         terminal::print_line(format_args!("{}{}", table(differences), help_for_withheld(differences)))?;
-    } else if !arguments.quiet {
+    } else if !arguments.print.quiet {
         terminal::print_line(format_args!("{}: nothing differs", outcome.path.display()))?;
     }
     Ok(if differences.is_empty() { ExitCode::Done } else { ExitCode::LockMismatch })
@@ -89,12 +87,12 @@ fn print_comparison(
 
 fn print_state(arguments: &LockArguments, outcome: &LockOutcome, state: &str) -> anyhow::Result<ExitCode> {
     let path = outcome.path.display();
-    if arguments.json {
+    if arguments.print.json {
         terminal::print_line(format_args!(
             "{:#}",
             json!({"path": path.to_string(), "suite": outcome.suite})
         ))?;
-    } else if !arguments.quiet {
+    } else if !arguments.print.quiet {
         let config = arguments.config.path();
         let mut next = format!("gage-host run {} --locked", terminal::shell_word(config.display()));
         if let Some(named) = &arguments.lock {

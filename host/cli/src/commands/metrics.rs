@@ -2,7 +2,7 @@
 
 use super::plugin::describe_member;
 use super::{list, setup};
-use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind, MetricsArguments};
+use crate::arguments::{DEFAULT_LOG, ListArguments, ListKind, MetricsArguments, PrintArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_plugin::{ListedPlugin, MemberDescription, World};
@@ -18,23 +18,13 @@ const EXPLAINED: [(World, ListKind); 4] = [
 ];
 
 pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
-    let MetricsArguments { name, config, plugin_folders, json, quiet } = arguments;
+    let MetricsArguments { name, config, plugin_folders, print: PrintArguments { json, quiet } } = arguments;
     let Some(name) = name else {
         let kinds = EXPLAINED.map(|(_, kind)| kind);
         return list::show(&ListArguments { what: None, config, plugin_folders, json, quiet }, &kinds);
     };
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let mut registry = match setup::registry(&plugin_folders, quiet)? {
-        Ok(registry) => registry,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),
-    };
-    if let Some(path) = &config {
-        let problems = list::add_suite(&mut registry, path)?;
-        terminal::show_problems(&problems);
-        if problems.has_errors() {
-            return Ok(ExitCode::Configuration);
-        }
-    }
+    let registry = list::registry(config.as_deref(), &plugin_folders, quiet)?;
     let plugins = registry.list()?;
     let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.component.world() == world);
     let members = EXPLAINED.iter().flat_map(|(world, _)| {

@@ -1,7 +1,8 @@
 //! Logs and observers, as the command line says.
 
 use crate::arguments::{LogArguments, ObserveArguments};
-use crate::terminal::stderr_around_view;
+use crate::exit_code::ExitCode;
+use crate::terminal::{stderr_around_view, usage_error};
 use gage_observe::{LogFormat, LogSettings, init_logs};
 use gage_runner::{EventsHttp, ObserveOptions};
 use std::time::Duration;
@@ -10,14 +11,15 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When the filter is not valid, or the file cannot be opened.
-pub(crate) fn logs(arguments: &LogArguments, observe: Option<&ObserveArguments>) -> Result<(), String> {
+pub(crate) fn logs(arguments: &LogArguments, observe: Option<&ObserveArguments>) -> Result<(), ExitCode> {
     let settings = LogSettings {
         filter: arguments.log.clone(),
         format: if arguments.log_json { LogFormat::Json } else { LogFormat::Text },
         file: arguments.log_file.clone(),
         sink: observe.filter(|observe| observe.log_sink).map(|observe| observe.log_sink_level),
     };
-    init_logs(&settings, stderr_around_view)
+    let help = Some("write a filter like info, or warn,plugin=debug");
+    init_logs(&settings, stderr_around_view).map_err(|message| usage_error(&message, help))
 }
 
 /// The recipients of events, counters and traces that the command line names.

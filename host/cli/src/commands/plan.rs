@@ -16,18 +16,13 @@ use serde_json::{Value, json};
 const CHANGED: f64 = 0.5;
 
 pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
-    if let Err(message) = setup::logs(&arguments.log) {
-        return Ok(terminal::usage_error(&message, Some("write it like info, or warn,plugin=debug")));
-    }
-    let tokenizer = match arguments.tokenizer.as_deref().map(TokenCounter::read).transpose() {
-        Ok(tokenizer) => tokenizer,
-        Err(message) => return Ok(terminal::usage_error(&message, None)),
-    };
+    setup::logs(&arguments.log).map_err(|message| {
+        terminal::usage_error(&message, Some("write it like info, or warn,plugin=debug"))
+    })?;
+    let tokenizer = arguments.tokenizer.as_deref().map(TokenCounter::read).transpose();
+    let tokenizer = tokenizer.map_err(|message| terminal::usage_error(&message, None))?;
     let (config, mut problems) = setup::suite(&arguments.config);
-    let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
-        Ok(registry) => registry,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),
-    };
+    let mut registry = setup::registry(&arguments.config.plugin_folders, arguments.quiet)?;
     let config = config.map(|mut config| {
         config.budget = arguments.budget.spec().over(&config.budget);
         config

@@ -11,7 +11,7 @@ use super::setup;
 use crate::arguments::{CompileArguments, DEFAULT_LOG, PluginCommand};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::{InstanceSetup, Limits, RegistryError};
+use gage_plugin::{InstanceSetup, Limits, LoadError, RegistryError};
 use gage_plugin_tools::{Project, ToolError};
 use std::path::{Path, PathBuf};
 
@@ -39,52 +39,41 @@ pub(crate) fn compile(arguments: &CompileArguments) -> anyhow::Result<ExitCode> 
 }
 
 /// The component that is meant: the one that was named, or that of the project in the working folder.
-fn file_of(named: Option<&Path>) -> Result<PathBuf, ToolError> {
-    match named {
-        Some(file) => Ok(file.to_owned()),
-        None => {
-            let component = Project::read(Path::new("."))?.component();
-            match component.is_file() {
-                true => Ok(component),
-                false => Err(ToolError::with_help(
-                    format!("there is no {} yet", component.display()),
-                    "build it with `gage-host plugin build`",
-                )),
-            }
-        }
+fn file_of(named: Option<&Path>) -> Result<PathBuf, ExitCode> {
+    if let Some(file) = named {
+        return Ok(file.to_owned());
     }
+    let component = Project::read(Path::new(".")).map_err(|error| refuse_tool(&error))?.component();
+    if component.is_file() {
+        return Ok(component);
+    }
+    let message = format!("there is no {} yet", component.display());
+    Err(terminal::usage_error(&message, Some("build it with `gage-host plugin build`")))
 }
 
 /// Reads the file of a component; where there is no such file, one that comes with the program may be
 /// meant by its name.
-fn read(file: &Path, setup: &InstanceSetup) -> Result<Vec<u8>, RegistryError> {
+fn read(file: &Path, instance: &InstanceSetup) -> Result<Vec<u8>, ExitCode> {
     let bundled = gage_plugin_bundle::COMPONENTS.iter().find(|bundled| Path::new(bundled.name) == file);
     if let (Some(bundled), false) = (bundled, file.exists()) {
         return Ok(bundled.bytes.to_vec());
     }
-    gage_plugin::read_component(file, Limits::of_interpreter().with(&setup.limits).component_bytes)
+    gage_plugin::read_component(file, Limits::of_interpreter().with(&instance.limits).component_bytes)
+        .map_err(|error| setup::refuse_plugin(&error))
 }
 
-fn refuse_registry(error: &RegistryError) -> ExitCode {
-    terminal::usage_error(&error.to_string(), error.help().as_deref())
+fn refuse_load(error: &LoadError) -> ExitCode {
+    terminal::usage_error(&error.to_string(), error.help.as_deref())
 }
 
 fn refuse_tool(error: &ToolError) -> ExitCode {
     terminal::usage_error(&error.message, error.help.as_deref())
 }
 
-/// How a component is called in messages: its file, as it was typed.
-fn name_of(file: &Path) -> String {
-    file.display().to_string()
-}
-
 /// How the component is run: as the entry of a suite says that names this file.
-///
-/// # Errors
-/// The inner one: why there is none; it was shown already.
-fn setup_for(file: &Path, config: Option<&Path>) -> anyhow::Result<Result<InstanceSetup, ExitCode>> {
+fn setup_for(file: &Path, config: Option<&Path>) -> Result<InstanceSetup, ExitCode> {
     let source = Some(file.display().to_string());
-    let Some(path) = config else { return Ok(Ok(InstanceSetup { source, ..InstanceSetup::default() })) };
+    let Some(path) = config else { return Ok(InstanceSetup { source, ..InstanceSetup::default() }) };
     let (config, problems) = setup::suite_at(path, &[]);
     let settled = file.canonicalize().ok();
     let is_this = |plugin: &&gage_config::PluginSpec| match &plugin.source {
@@ -92,25 +81,19 @@ fn setup_for(file: &Path, config: Option<&Path>) -> anyhow::Result<Result<Instan
         gage_config::PluginSource::Bundled(_) => false,
     };
     let entry = config.as_ref().and_then(|config| config.plugins.iter().find(is_this));
-    match entry {
-        Some(entry) => {
-            let found = std::fs::read(file).ok().map(|bytes| gage_core::Digest::of_bytes(&bytes));
-            if let (Some(wanted), Some(found)) = (entry.sha256, found)
-                && wanted != found
-            {
-                let error = RegistryError::Digest { path: file.to_owned(), wanted, found };
-                return Ok(Err(refuse_registry(&error)));
-            }
-            let (limits, grants) = (entry.limits.clone(), entry.grants.clone());
-            Ok(Ok(InstanceSetup { source, limits, grants, ..InstanceSetup::default() }))
-        }
-        None => {
-            terminal::show_problems(&problems);
-            let message = format!("no entry of `plugins` in {} names {}", path.display(), file.display());
-            Ok(Err(terminal::usage_error(
-                &message,
-                Some("name the file as the suite does, or leave --config out"),
-            )))
-        }
+    let Some(entry) = entry else {
+        terminal::show_problems(&problems);
+        let message = format!("no entry of `plugins` in {} names {}", path.display(), file.display());
+        let help = "name the file as the suite does, or leave --config out";
+        return Err(terminal::usage_error(&message, Some(help)));
+    };
+    let found = std::fs::read(file).ok().map(|bytes| gage_core::Digest::of_bytes(&bytes));
+    if let (Some(wanted), Some(found)) = (entry.sha256, found)
+        && wanted != found
+    {
+        let error = RegistryError::Digest { path: file.to_owned(), wanted, found };
+        return Err(setup::refuse_plugin(&error));
     }
+    let (limits, grants) = (entry.limits.clone(), entry.grants.clone());
+    Ok(InstanceSetup { source, limits, grants, ..InstanceSetup::default() })
 }

@@ -17,32 +17,27 @@ use std::path::Path;
 pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let opened = arguments.runs.iter().map(|run| open(run, &arguments.output_dir));
-    let sources: Vec<RecordedRun> = match opened.collect() {
-        Ok(sources) => sources,
-        Err(code) => return Ok(code),
-    };
+    let sources: Vec<RecordedRun> = opened.collect::<Result<_, ExitCode>>()?;
     for source in &sources {
         if let Some(edited) = source.edited() {
             let warning = format!("warning: {}; the report says so as well", edited.of(source.run_id()));
             terminal::eprint_line(gage_core::printable_line(&warning));
         }
     }
-    let comparisons = match comparisons_with_first(&sources) {
-        Ok(comparisons) => comparisons,
-        Err(CompareError::Report(error)) => return Ok(unreadable(error)),
-        Err(error) => return Err(error.into()),
-    };
+    let comparisons = comparisons_with_first(&sources).map_err(|error| match error {
+        CompareError::Report(error) => unreadable(error).into(),
+        error => anyhow::Error::new(error),
+    })?;
     let own = || sources.last().map(|last| Path::new(last.folder()).join(REPORT_FILE));
     let path = arguments.output.clone().or_else(own).unwrap_or_else(|| REPORT_FILE.into());
-    let written = match write_html_file(&path, &sources, &comparisons) {
-        Ok(written) => written,
-        Err(error @ HtmlError::Write { .. }) => {
+    let written = write_html_file(&path, &sources, &comparisons).map_err(|error| match error {
+        error @ HtmlError::Write { .. } => {
             let message = format!("{:#}", anyhow::Error::new(error));
-            return Ok(terminal::usage_error(&message, Some("name another file with --output")));
+            terminal::usage_error(&message, Some("name another file with --output")).into()
         }
-        Err(HtmlError::Record(error)) => return Ok(unreadable(error.into())),
-        Err(error) => return Err(error.into()),
-    };
+        HtmlError::Record(error) => unreadable(error.into()).into(),
+        error => anyhow::Error::new(error),
+    })?;
     if arguments.json {
         let path = path.display().to_string();
         let answer = json!({"path": path, "samples": written.samples, "bytes": written.bytes});

@@ -10,13 +10,9 @@ use gage_runner::{CancelToken, HttpExchanges, ResumeRequest, RunRequest, default
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
-    if let Err(message) = observability::logs(&arguments.print.logs, Some(&arguments.observe)) {
-        return Ok(terminal::usage_error(&message, Some("write a filter like info, or warn,plugin=debug")));
-    }
-    let arguments = match arguments.resolved() {
-        Ok(arguments) => arguments,
-        Err((message, help)) => return Ok(terminal::usage_error(&message, Some(help))),
-    };
+    observability::logs(&arguments.print.logs, Some(&arguments.observe))?;
+    let arguments =
+        arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(help)))?;
     if arguments.lock.is_some() && !(arguments.locked || arguments.frozen) {
         let message = "--lock names a lock, and nothing is compared with it";
         return Ok(terminal::usage_error(message, Some("add --locked, or --frozen")));

@@ -9,7 +9,6 @@ use super::{history, setup};
 use crate::arguments::{RunsCommand, RunsGcArguments, RunsShowArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_history::History;
 use gage_record::{RunFolder, RunIdentity, RunReader, RunStatus};
 use gage_suite::{FoundRuns, RunEntry, leftovers, list};
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ pub(crate) fn execute(command: &RunsCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn look(root: &Path) -> Result<FoundRuns, ExitCode> {
+fn found_runs(root: &Path) -> Result<FoundRuns, ExitCode> {
     match list(root) {
         Ok(found) => Ok(found),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(FoundRuns::default()),
@@ -33,12 +32,6 @@ fn look(root: &Path) -> Result<FoundRuns, ExitCode> {
             let message = format!("cannot read the folder {}: {error}", gage_config::shown_path(root));
             Err(terminal::usage_error(&message, Some("name another with --output-dir")))
         }
-    }
-}
-
-fn warn_of_unreadable(found: &FoundRuns) {
-    for (_, reason) in &found.unreadable {
-        terminal::eprint_line(format_args!("warning: {}", gage_core::printable(reason)));
     }
 }
 
@@ -89,11 +82,9 @@ fn row(run: &RunEntry) -> [String; 6] {
 const HEADINGS: [&str; 6] = ["run", "status", "begun", "samples", "first figure", "size"];
 
 fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
-    let folder = setup::run_folder(&arguments.run, &arguments.output_dir);
-    let run = match RunReader::open(&folder) {
-        Ok(run) => run,
-        Err(error) => return Ok(refuse_run(error, &arguments.run, &arguments.output_dir)),
-    };
+    let folder = setup::run_folder(&arguments.named.run, &arguments.named.output_dir);
+    let run = RunReader::open(&folder)
+        .map_err(|error| refuse_run(error, &arguments.named.run, &arguments.named.output_dir))?;
     let manifest = run.manifest();
     if let Some(edited) = run.edited() {
         let warning =
@@ -142,16 +133,11 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
-    let found = match look(&arguments.output_dir) {
-        Ok(found) => found,
-        Err(code) => return Ok(code),
-    };
-    warn_of_unreadable(&found);
-    let history = history::open(&arguments.output_dir);
-    let baselines = match history.and_then(|history| history.as_ref().map(History::baselines).transpose()) {
-        Ok(baselines) => baselines.unwrap_or_default(),
-        Err(error) => return history::refuse(error),
-    };
+    let found = found_runs(&arguments.runs.output_dir)?;
+    for (_, reason) in &found.unreadable {
+        terminal::eprint_line(format_args!("warning: {}", gage_core::printable(reason)));
+    }
+    let baselines = history::baselines(&arguments.runs.output_dir)?;
     let is_baseline = |run: &RunEntry| baselines.iter().any(|baseline| baseline.path == run.path);
     let keep = arguments.keep.unwrap_or(0);
     let is_kept = |number: usize, run: &RunEntry| {
@@ -175,7 +161,7 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
         let reason = one.stays.as_deref().unwrap_or_default();
         terminal::eprint_line(format_args!("{} stays: {reason}", one.run.manifest.run_id));
     }
-    if arguments.json {
+    if arguments.runs.json {
         let runs: Vec<Value> = going.iter().map(|one| to_json(&one.run)).collect();
         terminal::print_line(format_args!(
             "{:#}",

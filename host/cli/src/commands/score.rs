@@ -10,9 +10,7 @@ use gage_runner::{CancelToken, RescoreRequest, RunnerError, rescore};
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
-    if let Err(message) = observability::logs(&arguments.print.logs, None) {
-        return Ok(terminal::usage_error(&message, Some("write a filter like info, or warn,plugin=debug")));
-    }
+    observability::logs(&arguments.print.logs, None)?;
     let stop = CancelToken::default();
     let listener = Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, false);
     let outcome = rescore(&RescoreRequest {

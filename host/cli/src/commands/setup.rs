@@ -68,16 +68,17 @@ pub(crate) fn plugin_host(quiet: bool) -> anyhow::Result<PluginHost> {
 /// The components that come with the program, and those of some folders.
 ///
 /// # Errors
-/// The inner one: what is wrong with a folder.
-pub(crate) fn registry(
-    plugin_folders: &[PathBuf],
-    quiet: bool,
-) -> anyhow::Result<Result<Registry, RegistryError>> {
-    match plain_context(quiet).registry(plugin_folders) {
-        Ok(registry) => Ok(Ok(registry)),
-        Err(RunnerError::Plugins(error)) => Ok(Err(error)),
-        Err(error) => Err(error.into()),
-    }
+/// When something is wrong with a folder, which is printed, or with this machine.
+pub(crate) fn registry(plugin_folders: &[PathBuf], quiet: bool) -> anyhow::Result<Registry> {
+    plain_context(quiet).registry(plugin_folders).map_err(|error| match error {
+        RunnerError::Plugins(error) => refuse_plugin(&error).into(),
+        error => error.into(),
+    })
+}
+
+/// Prints what is wrong with a component or a folder of them.
+pub(crate) fn refuse_plugin(error: &RegistryError) -> ExitCode {
+    terminal::usage_error(&error.to_string(), error.help().as_deref())
 }
 
 /// The folder that a variable names, or else the user's cache folder.
@@ -128,16 +129,13 @@ pub(crate) fn run_folder(named: &Path, root: &Path) -> PathBuf {
     if named.components().count() == 1 && !named.exists() { root.join(named) } else { named.to_owned() }
 }
 
-/// Says what is wrong with the files of a frozen suite.
-///
-/// # Errors
-/// Where it is the machine that fails.
-pub(crate) fn refuse_suite(error: SuiteError) -> anyhow::Result<ExitCode> {
+/// Prints what is wrong with the files of a frozen suite.
+pub(crate) fn refuse_suite(error: SuiteError) -> ExitCode {
     match &error {
         SuiteError::Document { problems, .. } => {
             terminal::show_problems(problems);
-            Ok(ExitCode::Configuration)
+            ExitCode::Configuration
         }
-        other => Ok(terminal::usage_error(&other.to_string(), other.help())),
+        other => terminal::usage_error(&other.to_string(), other.help()),
     }
 }

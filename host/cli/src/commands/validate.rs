@@ -9,10 +9,7 @@ use gage_engine::Plan;
 pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let (config, mut problems) = setup::suite(&arguments.config);
-    let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
-        Ok(registry) => registry,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help().as_deref())),
-    };
+    let mut registry = setup::registry(&arguments.config.plugin_folders, arguments.quiet)?;
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let cache_folder = setup::cache_folder();
     if let Some(plan) = &plan {
@@ -25,19 +22,13 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     } else {
         terminal::show_problems(&problems);
     }
-    match plan {
-        Some(plan) => {
-            if !arguments.json && !arguments.quiet {
-                let (tasks, metrics) = (
-                    plan.tasks.len(),
-                    plan.tasks.iter().map(|task| task.scoring.metrics.len()).sum::<usize>(),
-                );
-                let (tasks, metrics) = (terminal::count(tasks, "task"), terminal::count(metrics, "metric"));
-                let path = arguments.config.path();
-                terminal::print_line(format_args!("{}: valid ({tasks}, {metrics})", path.display()))?;
-            }
-            Ok(ExitCode::Done)
-        }
-        None => Ok(ExitCode::Configuration),
+    let Some(plan) = plan else { return Ok(ExitCode::Configuration) };
+    if !arguments.json && !arguments.quiet {
+        let metrics = plan.tasks.iter().map(|task| task.scoring.metrics.len()).sum();
+        let (tasks, metrics) =
+            (terminal::count(plan.tasks.len(), "task"), terminal::count(metrics, "metric"));
+        let path = arguments.config.path();
+        terminal::print_line(format_args!("{}: valid ({tasks}, {metrics})", path.display()))?;
     }
+    Ok(ExitCode::Done)
 }

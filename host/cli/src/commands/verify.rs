@@ -21,14 +21,14 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let listener = Listener::new(arguments.quiet);
     let verified = verify(&VerifyRequest {
         context: setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG),
-        run: setup::run_folder(&arguments.run, &arguments.output_dir),
+        run: setup::run_folder(&arguments.named.run, &arguments.named.output_dir),
         plugin_folders: arguments.plugin_folders.clone(),
         files_only: arguments.files_only,
     });
     let outcome = match verified {
         Ok(outcome) => outcome,
         Err(RunnerError::Record(error)) => {
-            return Ok(refuse_run(error, &arguments.run, &arguments.output_dir));
+            Err(refuse_run(error, &arguments.named.run, &arguments.named.output_dir))?
         }
         Err(error) => return failure::refuse(error),
     };

@@ -11,19 +11,13 @@ use std::process::{Command, Stdio};
 
 pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let root = match RunsRoot::open(&arguments.folder) {
-        Ok(root) => root,
-        Err(error) => return Ok(refuse(&error)),
-    };
+    let root = RunsRoot::open(&arguments.folder).map_err(|error| refuse(&error))?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
     let options = ViewerOptions {
         address: SocketAddr::new(arguments.host, arguments.port),
         allowed_hosts: arguments.allowed_hosts.clone(),
     };
-    let viewer = match runtime.block_on(Viewer::bind(root, &options)) {
-        Ok(viewer) => viewer,
-        Err(error) => return Ok(refuse(&error)),
-    };
+    let viewer = runtime.block_on(Viewer::bind(root, &options)).map_err(|error| refuse(&error))?;
     let address = address_to_open(viewer.address());
     if !arguments.host.is_loopback() {
         terminal::eprint_line(format_args!(

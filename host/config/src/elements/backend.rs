@@ -96,17 +96,6 @@ impl BackendSpec {
         matches!(self.kind, BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_))
     }
 
-    /// The names of the kinds.
-    pub const KIND_NAMES: [&'static str; KINDS.len()] = {
-        let mut names = [""; KINDS.len()];
-        let mut index = 0;
-        while index < KINDS.len() {
-            names[index] = KINDS[index].0;
-            index += 1;
-        }
-        names
-    };
-
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<BackendSpec> {
         let mut table = MappingReader::open(node, path, problems)?;
         let backend_id = table.required_id("backend_id", problems).unwrap_or_default();
@@ -151,14 +140,4 @@ fn seconds(
     problems: &mut Problems,
 ) -> Duration {
     Duration::from_secs_f64(table.float(key, 0.001..=86_400.0, problems).unwrap_or(default))
-}
-
-fn small(
-    table: &mut MappingReader<'_>,
-    key: &'static str,
-    allowed: std::ops::RangeInclusive<u64>,
-    default: u32,
-    problems: &mut Problems,
-) -> u32 {
-    table.integer(key, allowed, problems).and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
 }

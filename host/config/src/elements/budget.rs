@@ -23,10 +23,8 @@ pub struct BudgetSpec {
 
 impl BudgetSpec {
     pub(crate) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> BudgetSpec {
-        let Some(node) = table.get("budget") else { return BudgetSpec::default() };
-        let Some(mut inner) = MappingReader::open(node, table.path_of("budget"), problems) else {
-            return BudgetSpec::default();
-        };
+        let node = table.get("budget");
+        let mut inner = table.section(node, "budget", problems);
         let budget = BudgetSpec {
             max_cost: inner.float("max_cost", 0.0..=1e12, problems),
             cost_span: inner.get("max_cost").map(|node| node.span),
@@ -57,13 +55,7 @@ fn read_time(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<D
         (NodeValue::Text(text), _) | (_, Some(text)) => text.clone(),
         _ => node.to_json().to_string(),
     };
-    match parse_duration(&text) {
-        Ok(time) => Some(time),
-        Err(message) => {
-            problems.error(node.span, &table.path_of("max_time"), message);
-            None
-        }
-    }
+    parse_duration(&text).map_err(|message| table.error("max_time", message, problems).severity).ok()
 }
 
 /// Reads a time: seconds, or numbers with the units `s`, `m`, `h`, `d`, as `90`, `30m`, `1h30m`.

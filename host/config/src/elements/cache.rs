@@ -52,13 +52,7 @@ fn read_size(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u
         NodeValue::Text(text) => text.clone(),
         _ => node.to_json().to_string(),
     };
-    match parse_cache_size(&text) {
-        Ok(size) => Some(size),
-        Err(message) => {
-            problems.error(node.span, &table.path_of("size"), message);
-            None
-        }
-    }
+    parse_cache_size(&text).map_err(|message| table.error("size", message, problems).severity).ok()
 }
 
 /// Reads how large a cache of answers may become: `512MiB`, `4GiB`, `1TiB`, or bytes.

@@ -65,77 +65,36 @@ pub struct DatasetSpec {
 }
 
 /// Where the parts of a dataset are written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct DatasetSpans {
     /// The whole entry.
     pub entry: Span,
-    /// The path, or the name on the hub.
-    pub path: Span,
-    /// The digest.
-    pub sha256: Span,
-    /// The digest of the labels.
-    pub labels_sha256: Span,
-    /// The labels' path.
-    pub labels_path: Span,
-    /// What is fetched from a hub, and from which.
-    pub hub: HubSpans,
-    /// The root of media, also where it stands among the parameters of a preprocessor.
-    pub content_root: Span,
-    /// How media are read.
-    pub media: MediaSpans,
-    /// The tokenizer's configuration.
-    pub tokenizer_config: Span,
-}
-
-/// Where a dataset on a hub is described; the name, for what is not written.
-#[derive(Clone, Copy, Debug)]
-pub struct HubSpans {
-    /// The branch, tag or commit.
-    pub revision: Span,
-    /// The configuration.
-    pub subset: Span,
-    /// The split.
-    pub split: Span,
-    /// The patterns of file names.
-    pub data_files: Span,
-    /// The address of the hub.
-    pub endpoint: Span,
-}
-
-/// Where the bounds of media are written; the dataset, for what is not.
-#[derive(Clone, Copy, Debug)]
-pub struct MediaSpans {
-    /// The further folders.
-    pub allowed_roots: Span,
-    /// The fewest pixels.
-    pub min_pixels: Span,
-    /// The most pixels.
-    pub max_pixels: Span,
-    /// What sides are multiples of.
-    pub factor: Span,
+    /// Each key that is written below `params`, and below `media` in it.
+    keys: Vec<(String, Span)>,
 }
 
 impl DatasetSpans {
-    /// Where a key is written.
+    fn read(entry: Span, params: &Node, preprocess: &[PreprocessSpec]) -> DatasetSpans {
+        let media = params.get("media").and_then(Node::as_map);
+        let written = [params.as_map(), media].into_iter().flatten().flatten();
+        let written = written.filter(|entry| !entry.node.is_null());
+        let mut keys: Vec<(String, Span)> =
+            written.map(|entry| (entry.key.clone(), entry.node.span)).collect();
+        let root = media::root_of(preprocess).filter(|_| params.get("content_root").is_none());
+        keys.extend(root.map(|root| ("content_root".to_owned(), root.span)));
+        DatasetSpans { entry, keys }
+    }
+
+    /// Where a key is written; for what is not, the name of a dataset on a hub, or else the whole entry.
     pub fn of(&self, key: &str) -> Span {
-        match key {
-            "path" | "hub_id" => self.path,
-            "sha256" => self.sha256,
-            "labels_sha256" => self.labels_sha256,
-            "labels_path" => self.labels_path,
-            "revision" => self.hub.revision,
-            "subset" => self.hub.subset,
-            "split" => self.hub.split,
-            "data_files" => self.hub.data_files,
-            "endpoint" => self.hub.endpoint,
-            "content_root" => self.content_root,
-            "allowed_roots" => self.media.allowed_roots,
-            "min_pixels" => self.media.min_pixels,
-            "max_pixels" => self.media.max_pixels,
-            "factor" => self.media.factor,
-            "tokenizer_config" => self.tokenizer_config,
-            _ => self.entry,
-        }
+        let written = |key: &str| self.keys.iter().find(|(known, _)| known == key).map(|(_, span)| *span);
+        let name = match key {
+            "path" => written("hub_id"),
+            "hub_id" => written("path"),
+            "revision" | "subset" | "split" | "data_files" | "endpoint" => written("hub_id"),
+            _ => None,
+        };
+        written(key).or(name).unwrap_or(self.entry)
     }
 }
 
@@ -151,19 +110,20 @@ impl DatasetSpec {
         let params = params?;
         let mut table = MappingReader::open(&params, params_path, problems)?;
         let source = source::read(loader, &mut table, problems);
-        let mut spans = read_spans(node.span, &params, source.as_ref(), &mut table);
+        let sha256 = read_sha256(&mut table, "sha256", problems);
+        let labels_sha256 = read_sha256(&mut table, "labels_sha256", problems);
+        let labels_path = source::read_path(&mut table, "labels_path", problems);
+        let content_root = source::read_path(&mut table, "content_root", problems);
+        let tokenizer_config = source::read_path(&mut table, "tokenizer_config", problems);
         // Rows are always streamed; the key is accepted for configurations that say so.
         table.boolean("streaming", problems);
         let preprocess = chain::read_preprocess(&mut table, problems);
-        if let Some(root) = media::root_of(&preprocess).filter(|_| params.get("content_root").is_none()) {
-            spans.content_root = root.span;
-        }
         let hooks = chain::read_hooks(&mut table, &preprocess, problems);
         let spec = DatasetSpec {
             dataset_id: dataset_id.unwrap_or_default(),
-            sha256: read_sha256(&mut table, "sha256", problems),
-            labels_sha256: read_sha256(&mut table, "labels_sha256", problems),
-            labels_path: source::read_path(&mut table, "labels_path", problems),
+            sha256,
+            labels_sha256,
+            labels_path,
             label_field: read_label_field(&mut table, problems),
             filter: source::read_filter(&mut table, "filter", problems),
             exclude: source::read_filter(&mut table, "exclude", problems),
@@ -174,16 +134,16 @@ impl DatasetSpec {
                 .choice("on_invalid", &[("skip", OnInvalid::Skip), ("error", OnInvalid::Error)], problems)
                 .unwrap_or(OnInvalid::Skip),
             max_invalid: table.float("max_invalid", 0.0..=1.0, problems).unwrap_or(0.05),
-            media: MediaSpec::read(&mut table, &preprocess, problems),
-            tokenizer_config: source::read_path(&mut table, "tokenizer_config", problems),
+            media: MediaSpec::read(&mut table, content_root, &preprocess, problems),
+            tokenizer_config,
             source: source.unwrap_or_else(DataSource::none),
+            spans: DatasetSpans::read(node.span, &params, &preprocess),
             preprocess,
             hooks,
-            spans,
         };
         if spec.labels_sha256.is_some() && spec.labels_path.is_none() {
             let message = "`labels_sha256` without `labels_path` is the digest of nothing";
-            problems.error(spans.labels_sha256, &table.path_of("labels_sha256"), message);
+            table.error("labels_sha256", message, problems);
         }
         table.finish(problems);
         Some(spec)
@@ -199,57 +159,11 @@ impl DatasetSpec {
     }
 }
 
-/// The places where the keys of a dataset are written; the dataset itself for those that are not.
-fn read_spans(
-    entry: Span,
-    params: &Node,
-    source: Option<&DataSource>,
-    table: &mut MappingReader<'_>,
-) -> DatasetSpans {
-    let span_of = |table: &mut MappingReader<'_>, key| table.get(key).map_or(entry, |node| node.span);
-    let path = match source {
-        Some(DataSource::Hub(_)) => span_of(table, "hub_id"),
-        _ => span_of(table, "path"),
-    };
-    // Read here, for other sources do not know these keys and refuse them.
-    let of_hub = |key| {
-        let is_hub = matches!(source, Some(DataSource::Hub(_)));
-        params.get(key).filter(|_| is_hub).map_or(path, |node| node.span)
-    };
-    let of_media = |key| {
-        let written = params.get("media").and_then(|media| media.get(key));
-        written.map_or(entry, |node| node.span)
-    };
-    DatasetSpans {
-        entry,
-        path,
-        sha256: span_of(table, "sha256"),
-        labels_sha256: span_of(table, "labels_sha256"),
-        labels_path: span_of(table, "labels_path"),
-        hub: HubSpans {
-            revision: of_hub("revision"),
-            subset: of_hub("subset"),
-            split: of_hub("split"),
-            data_files: of_hub("data_files"),
-            endpoint: of_hub("endpoint"),
-        },
-        content_root: span_of(table, "content_root"),
-        media: MediaSpans {
-            allowed_roots: of_media("allowed_roots"),
-            min_pixels: of_media("min_pixels"),
-            max_pixels: of_media("max_pixels"),
-            factor: of_media("factor"),
-        },
-        tokenizer_config: span_of(table, "tokenizer_config"),
-    }
-}
-
 fn read_label_field(table: &mut MappingReader<'_>, problems: &mut Problems) -> String {
     let name = table.text("label_field", problems).unwrap_or_else(|| "label".to_owned());
     if name.trim().is_empty() {
-        let span = table.get("label_field").map_or(table.span, |node| node.span);
-        problems
-            .error(span, &table.path_of("label_field"), "`label_field` is empty")
+        table
+            .error("label_field", "`label_field` is empty", problems)
             .help("name the field that each label becomes, or leave it out: it is `label` then");
     }
     name
@@ -261,9 +175,8 @@ fn read_sha256(table: &mut MappingReader<'_>, key: &'static str, problems: &mut 
     if digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Some(digits);
     }
-    let span = table.get(key).map_or(table.span, |node| node.span);
-    problems
-        .error(span, &table.path_of(key), format!("`{text}` is not a SHA-256 digest"))
+    table
+        .error(key, format!("`{text}` is not a SHA-256 digest"), problems)
         .help("it has 64 hexadecimal digits; `gage-host data stats` prints it");
     None
 }

@@ -40,12 +40,12 @@ impl EmbedStep {
         let adapter_id = table.text("adapter_id", problems);
         let span = table.get("adapter_id").map_or(node.span, |node| node.span);
         let prediction = path(table, "prediction_field", Root::ModelOutput, "model_output.", problems);
-        if let (Some(found), Some(node)) = (&prediction, table.get("prediction_field"))
-            && let Some(key) = found.first_key().filter(|key| LATER.contains(key))
+        if let Some(key) =
+            prediction.as_ref().and_then(FieldPath::first_key).filter(|key| LATER.contains(key))
         {
             let message = format!("`model_output.{key}` is not there yet when the step `embed` is done");
-            problems
-                .error(node.span, &table.path_of("prediction_field"), message)
+            table
+                .error("prediction_field", message, problems)
                 .help("name something that the model said: model_output.answer, model_output.reasoning");
         }
         let references = path(table, "references_field", Root::Sample, "sample.", problems);
@@ -70,11 +70,9 @@ fn path(
     problems: &mut Problems,
 ) -> Option<FieldPath> {
     let found = FieldPath::new(&table.text(key, problems)?);
-    if (found.root() != root || found.first_key().is_none_or(str::is_empty))
-        && let Some(node) = table.get(key)
-    {
+    if found.root() != root || found.first_key().is_none_or(str::is_empty) {
         let message = format!("`{key}` must be a path that begins with `{begins}`, not `{found}`");
-        problems.error(node.span, &table.path_of(key), message);
+        table.error(key, message, problems);
         return None;
     }
     Some(found)

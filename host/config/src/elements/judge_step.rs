@@ -62,8 +62,8 @@ impl JudgeStep {
     /// Reads the keys of the step behind `step`.
     pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> JudgeStep {
         let several = table.list("judges", problems);
-        if let (Some(node), true) = (table.get("judges"), several.is_empty()) {
-            problems.error(node.span, &table.path_of("judges"), "the list of judges is empty");
+        if table.get("judges").is_some() && several.is_empty() {
+            table.error("judges", "the list of judges is empty", problems);
         }
         let judges: Vec<JudgeSpec> = match several.is_empty() {
             true => vec![JudgeSpec::read_keys(table, node, problems)],
@@ -81,8 +81,7 @@ impl JudgeStep {
             Some((judge.judge_id.as_deref().or(judge.adapter_id.as_deref())?, judge.span))
         });
         check_unique("judge_id", named, problems);
-        let attempts =
-            table.integer("attempts", 1..=10, problems).and_then(|number| u32::try_from(number).ok());
+        let attempts = table.number("attempts", 1..=10, problems);
         JudgeStep {
             judges,
             combine: table.choice("combine", &COMBINES, problems).unwrap_or(Combine::Mean),
@@ -95,10 +94,8 @@ impl JudgeStep {
 impl JudgeSpec {
     fn read_keys(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> JudgeSpec {
         let judge_id = table.text("judge_id", problems);
-        if let (Some(id), Some(node)) = (&judge_id, table.get("judge_id"))
-            && let Err(message) = gage_core::check_name(id)
-        {
-            problems.error(node.span, &table.path_of("judge_id"), message);
+        if let Some(Err(message)) = judge_id.as_deref().map(gage_core::check_name) {
+            table.error("judge_id", message, problems);
         }
         let adapter_id = table.text("adapter_id", problems);
         let path = table.path_of("judge");

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::elements::metric_call::parse_call;
-use crate::elements::plugin_call::PluginCall;
+use crate::elements::plugin_call::{PluginCall, params_of};
 use crate::elements::{PluginReference, check_unique, is_aggregation, refuse_python};
 use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
@@ -73,25 +73,9 @@ impl MetricSpec {
                 match entries.as_slice() {
                     _ if is_full => MetricSpec::read_full(node, path, problems),
                     [entry] => {
-                        let params = match &entry.node.value {
-                            NodeValue::Null => empty_map(entry.node.span),
-                            NodeValue::Map(_) => entry.node.clone(),
-                            _ => {
-                                let message = format!(
-                                    "the parameters of `{}` must be a mapping, found {}",
-                                    entry.key,
-                                    entry.node.kind()
-                                );
-                                problems.error(entry.node.span, &path, message);
-                                return None;
-                            }
-                        };
-                        MetricSpec::of(
-                            &entry.key,
-                            params,
-                            MetricPosition { node, path: &path, span: entry.key_span },
-                            problems,
-                        )
+                        let params = params_of(entry, &path, problems)?;
+                        let place = MetricPosition { node, path: &path, span: entry.key_span };
+                        MetricSpec::of(&entry.key, params, place, problems)
                     }
                     _ => {
                         problems
@@ -129,7 +113,7 @@ impl MetricSpec {
         place: MetricPosition<'_>,
         problems: &mut Problems,
     ) -> Option<MetricSpec> {
-        let implementation = PluginReference::read(place.node, place.path, name, "metric", problems)?;
+        let implementation = PluginReference::read(place.node.span, place.path, name, "metric", problems)?;
         let metric_id = match &implementation {
             PluginReference::Name(name) => name.clone(),
             PluginReference::Member { member, .. } | PluginReference::File { member: Some(member), .. } => {
@@ -157,7 +141,8 @@ impl MetricSpec {
         let metric_id = table.text("metric_id", problems);
         let implementation = table.text("implementation", problems);
         let aggregation = read_aggregation(&mut table, problems);
-        let params = table.free_map("params", problems).cloned().unwrap_or_else(|| empty_map(node.span));
+        let params =
+            table.free_map("params", problems).cloned().unwrap_or_else(|| Node::empty_map(node.span));
         let place = table.get("implementation").or_else(|| table.get("metric_id")).unwrap_or(node);
         table.finish(problems);
         let name = implementation.or_else(|| metric_id.clone())?;
@@ -188,8 +173,4 @@ struct MetricPosition<'a> {
     node: &'a Node,
     path: &'a str,
     span: Span,
-}
-
-fn empty_map(span: Span) -> Node {
-    Node::new(NodeValue::Map(Vec::new()), span)
 }

@@ -15,7 +15,7 @@ pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), Strin
         if let Some(problem) = unclosed(text) {
             return Err(problem);
         }
-        return Ok((text.to_owned(), Node::new(NodeValue::Map(Vec::new()), span)));
+        return Ok((text.to_owned(), Node::empty_map(span)));
     };
     let mut entries: Vec<Entry> = Vec::new();
     for argument in split_arguments(arguments) {

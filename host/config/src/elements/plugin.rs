@@ -165,9 +165,8 @@ impl PluginSpec {
         let id = table.required_id("id", problems);
         if let Some(text) = id.as_deref().filter(|text| text.contains('.')) {
             // What has a dot elsewhere is taken for a class path of the older program.
-            let span = table.get("id").map_or(node.span, |node| node.span);
-            problems
-                .error(span, &table.path_of("id"), format!("the id `{text}` of a plugin has a dot"))
+            table
+                .error("id", format!("the id `{text}` of a plugin has a dot"), problems)
                 .help("use letters, digits, `-` and `_`");
         }
         for key in ["class_path", "module_path"] {
@@ -176,17 +175,14 @@ impl PluginSpec {
             }
         }
         let source = table.required_text("source", problems);
-        let span_of = |table: &mut MappingReader<'_>, key| table.get(key).map_or(node.span, |node| node.span);
         let spans = PluginSpans {
             entry: node.span,
-            source: span_of(&mut table, "source"),
-            sha256: span_of(&mut table, "sha256"),
-            grants: span_of(&mut table, "grants"),
+            source: table.span_of("source"),
+            sha256: table.span_of("sha256"),
+            grants: table.span_of("grants"),
         };
         let sha256 = table.text("sha256", problems).and_then(|text| {
-            text.parse::<Digest>()
-                .map_err(|message| problems.error(spans.sha256, &table.path_of("sha256"), message).severity)
-                .ok()
+            text.parse::<Digest>().map_err(|message| table.error("sha256", message, problems).severity).ok()
         });
         let grants_path = table.path_of("grants");
         let grants = table.get("grants").and_then(|node| Grants::read(node, grants_path, problems));
@@ -195,7 +191,7 @@ impl PluginSpec {
         let source_path = table.path_of("source");
         table.finish(problems);
         let text = source?;
-        let source = match PluginReference::read_in(spans.source, &source_path, &text, "metric", problems)? {
+        let source = match PluginReference::read(spans.source, &source_path, &text, "metric", problems)? {
             PluginReference::Name(name) => PluginSource::Bundled(name),
             PluginReference::File { path, member: None } => PluginSource::File(path),
             PluginReference::File { .. } | PluginReference::Member { .. } => {
@@ -228,21 +224,9 @@ impl Grants {
 
     fn read(node: &Node, path: String, problems: &mut Problems) -> Option<Grants> {
         let mut table = MappingReader::open(node, path, problems)?;
-        let http: Vec<HttpGrant> = table
-            .list("http", problems)
-            .into_iter()
-            .filter_map(|(node, path)| HttpGrant::read(node, path, problems))
-            .collect();
-        let secrets: Vec<SecretGrant> = table
-            .list("secrets", problems)
-            .into_iter()
-            .filter_map(|(node, path)| SecretGrant::read(node, path, problems))
-            .collect();
-        let llm = table
-            .list("llm", problems)
-            .into_iter()
-            .filter_map(|(node, path)| LlmGrant::read(node, path, problems))
-            .collect();
+        let http = table.read_all("http", problems, HttpGrant::read);
+        let secrets = table.read_all("secrets", problems, SecretGrant::read);
+        let llm = table.read_all("llm", problems, LlmGrant::read);
         let media = table.boolean("media", problems).unwrap_or(false);
         let path = table.path_of("secrets");
         table.finish(problems);

@@ -3,7 +3,7 @@
 
 use crate::elements::PluginReference;
 use crate::elements::metric_call::parse_call;
-use crate::node::{Node, NodeValue};
+use crate::node::{Entry, Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
 
@@ -31,18 +31,7 @@ impl PluginCall {
             },
             NodeValue::Map(entries) if entries.len() == 1 => {
                 let entry = entries.first()?;
-                let params = match &entry.node.value {
-                    NodeValue::Null => Node::new(NodeValue::Map(Vec::new()), entry.node.span),
-                    NodeValue::Map(_) => entry.node.clone(),
-                    _ => {
-                        let found = entry.node.kind();
-                        let message =
-                            format!("the parameters of `{}` must be a mapping, found {found}", entry.key);
-                        problems.error(entry.node.span, path, message);
-                        return None;
-                    }
-                };
-                (entry.key.clone(), params, entry.key_span)
+                (entry.key.clone(), params_of(entry, path, problems)?, entry.key_span)
             }
             _ => {
                 let message =
@@ -53,13 +42,27 @@ impl PluginCall {
                 return None;
             }
         };
-        let reference = PluginReference::read(node, path, &name, noun, problems)?;
+        let reference = PluginReference::read(node.span, path, &name, noun, problems)?;
         Some(PluginCall { reference, params, span })
     }
 
     /// One without parameters.
     pub(crate) fn plain(name: &str, span: Span) -> PluginCall {
-        let params = Node::new(NodeValue::Map(Vec::new()), span);
-        PluginCall { reference: PluginReference::Name(name.to_owned()), params, span }
+        let reference = PluginReference::Name(name.to_owned());
+        PluginCall { reference, params: Node::empty_map(span), span }
+    }
+}
+
+/// The parameters of `{name: {key: value}}`; none where nothing follows the name.
+pub(crate) fn params_of(entry: &Entry, path: &str, problems: &mut Problems) -> Option<Node> {
+    match &entry.node.value {
+        NodeValue::Null => Some(Node::empty_map(entry.node.span)),
+        NodeValue::Map(_) => Some(entry.node.clone()),
+        _ => {
+            let found = entry.node.kind();
+            let message = format!("the parameters of `{}` must be a mapping, found {found}", entry.key);
+            problems.error(entry.node.span, path, message);
+            None
+        }
     }
 }

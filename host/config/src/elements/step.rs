@@ -3,7 +3,7 @@
 use crate::elements::embed_step::EmbedStep;
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
-use crate::elements::step_order::{self, StepKind};
+use crate::elements::step_order::{self, CONTRACTS, StepKind};
 use crate::elements::support_step::{SupportStep, ToolLoopSpec};
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
@@ -57,8 +57,6 @@ pub struct InferenceStep {
 /// The steps of a task, in their order.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// Which steps there are, as they follow each other.
-    pub kinds: Vec<StepKind>,
     /// What is found for the model to read before it is asked, in this order.
     pub support: Vec<SupportStep>,
     /// Asks the model.
@@ -73,16 +71,6 @@ pub struct Steps {
     pub auto_eval: bool,
 }
 
-/// The steps that are run, by name.
-const KINDS: [(&str, StepKind); 7] = [
-    ("support", StepKind::Support),
-    ("inference", StepKind::Inference),
-    ("embed", StepKind::Embed),
-    ("judge", StepKind::Judge),
-    ("extract", StepKind::Extract),
-    ("auto_eval", StepKind::AutoEval),
-    ("report", StepKind::Report),
-];
 const REQUESTS: [(&str, RequestKind); 3] = [
     ("generate", RequestKind::Generate),
     ("loglikelihood", RequestKind::Loglikelihood),
@@ -113,14 +101,13 @@ impl Steps {
                 .error(place, &key, "the steps have no `inference`")
                 .help(format!("known are: {}", names()));
         }
-        let kinds = listed.into_iter().map(|(kind, ..)| kind).collect();
-        Some(Steps { kinds, support, inference: inference?, embed, judge, extract, auto_eval })
+        Some(Steps { support, inference: inference?, embed, judge, extract, auto_eval })
     }
 }
 
 /// The names of the steps that are run, in their order.
 fn names() -> String {
-    KINDS.map(|(name, _)| name).join(", ")
+    CONTRACTS.map(|contract| contract.name).join(", ")
 }
 
 /// Whether each step comes once, behind those that it needs.
@@ -173,7 +160,7 @@ fn read_step(
 ) -> Option<StepKind> {
     let mut table = MappingReader::open(node, path, problems)?;
     table.required("step", problems);
-    let kind = table.choice("step", &KINDS, problems)?;
+    let kind = table.choice("step", &CONTRACTS.map(|contract| (contract.name, contract.kind)), problems)?;
     match kind {
         // Every run ends with it.
         StepKind::Report => {}
@@ -188,10 +175,8 @@ fn read_step(
                 .into_iter()
                 .filter_map(|(node, path)| PluginCall::read(node, &path, "extractor", problems))
                 .collect();
-            if let (Some(node), true) =
-                (table.get("extractors"), found.extract.is_empty() && !problems.has_errors())
-            {
-                problems.error(node.span, &table.path_of("extractors"), "the list of extractors is empty");
+            if table.get("extractors").is_some() && found.extract.is_empty() && !problems.has_errors() {
+                table.error("extractors", "the list of extractors is empty", problems);
             }
         }
         StepKind::AutoEval => found.auto_eval = true,
@@ -201,22 +186,11 @@ fn read_step(
 }
 
 fn read_inference(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> InferenceStep {
-    let mut step = InferenceStep {
-        adapter_id: None,
-        request: RequestKind::Generate,
-        continuation: ContinuationText::Content,
-        continuation_prefix: String::new(),
-        tools: None,
-        span: node.span,
-    };
-    step.adapter_id = table.text("adapter_id", problems);
-    if let Some(node) = table.get("adapter_id") {
-        step.span = node.span;
-    }
-    step.request = table.choice("request", &REQUESTS, problems).unwrap_or(step.request);
+    let adapter_id = table.text("adapter_id", problems);
+    let request = table.choice("request", &REQUESTS, problems).unwrap_or(RequestKind::Generate);
     let continuation = table.choice("continuation", &CONTINUATIONS, problems);
     let prefix = table.text("continuation_prefix", problems);
-    if step.request != RequestKind::Loglikelihood && (continuation.is_some() || prefix.is_some()) {
+    if request != RequestKind::Loglikelihood && (continuation.is_some() || prefix.is_some()) {
         problems
             .error(
                 node.span,
@@ -225,14 +199,19 @@ fn read_inference(table: &mut MappingReader<'_>, node: &Node, problems: &mut Pro
             )
             .help("add `request: loglikelihood`, or remove them");
     }
-    step.tools = ToolLoopSpec::read(table, problems);
-    if let Some(tools) = step.tools.as_ref().filter(|_| step.request != RequestKind::Generate) {
-        let message = format!("with `request: {}` no tool is ever called", step.request.name());
+    let tools = ToolLoopSpec::read(table, problems);
+    if let Some(tools) = tools.as_ref().filter(|_| request != RequestKind::Generate) {
+        let message = format!("with `request: {}` no tool is ever called", request.name());
         problems
             .error(tools.span, &table.path_of("tools"), message)
             .help("remove `tools`, or ask for `request: generate`");
     }
-    step.continuation = continuation.unwrap_or(step.continuation);
-    step.continuation_prefix = prefix.unwrap_or_default();
-    step
+    InferenceStep {
+        adapter_id,
+        request,
+        continuation: continuation.unwrap_or(ContinuationText::Content),
+        continuation_prefix: prefix.unwrap_or_default(),
+        tools,
+        span: table.span_of("adapter_id"),
+    }
 }

@@ -4,7 +4,7 @@ use crate::elements::role::RoleType;
 
 /// Something that a step works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepOutput {
+pub(crate) enum StepOutput {
     /// The Sample; there from the beginning.
     Sample,
     /// What a support step found for the model to read.
@@ -23,7 +23,7 @@ pub enum StepOutput {
 
 impl StepOutput {
     /// What it is called in messages.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             StepOutput::Sample => "a Sample",
             StepOutput::Context => "a context",
@@ -38,7 +38,7 @@ impl StepOutput {
 
 /// The kinds of steps, in the order in which a task has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StepKind {
+pub(crate) enum StepKind {
     /// Puts something before the model to read.
     Support,
     /// Asks the model under test.
@@ -57,96 +57,69 @@ pub enum StepKind {
 
 /// What a step promises.
 #[derive(Clone, Copy, Debug)]
-pub struct StepContract {
+pub(crate) struct StepContract {
     /// The step.
-    pub kind: StepKind,
+    pub(crate) kind: StepKind,
     /// Its name in a configuration.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What must be there before it.
-    pub needs: &'static [StepOutput],
-    /// What is there behind it.
-    pub yields: &'static [StepOutput],
+    pub(crate) needs: &'static [StepOutput],
+    /// What is there after it.
+    pub(crate) yields: &'static [StepOutput],
     /// The role that it asks where the suite names none.
-    pub role: Option<RoleType>,
+    pub(crate) role: Option<RoleType>,
     /// The roles that it may ask where the suite names one.
-    pub may_ask: &'static [RoleType],
+    pub(crate) may_ask: &'static [RoleType],
 }
 
 /// The models that may answer, judge or help: each in place of another, where the suite says so.
 const MODELS: &[RoleType] = &[RoleType::DutModel, RoleType::JudgeModel, RoleType::HelperModel];
 
 /// The roles that may answer the calls of tools that a model makes.
-pub const TOOL_ROLES: &[RoleType] = &[RoleType::ToolProvider, RoleType::HelperModel];
+pub(crate) const TOOL_ROLES: &[RoleType] = &[RoleType::ToolProvider, RoleType::HelperModel];
+
+const fn contract(
+    kind: StepKind,
+    name: &'static str,
+    needs: &'static [StepOutput],
+    yields: &'static [StepOutput],
+    role: Option<RoleType>,
+    may_ask: &'static [RoleType],
+) -> StepContract {
+    StepContract { kind, name, needs, yields, role, may_ask }
+}
+
+const SAMPLE: &[StepOutput] = &[StepOutput::Sample];
+const ANSWER: &[StepOutput] = &[StepOutput::Answer];
+const BOTH: &[StepOutput] = &[StepOutput::Sample, StepOutput::Answer];
+const CONTEXT_ROLES: &[RoleType] = &[RoleType::ContextProvider, RoleType::HelperModel];
+const HELPER: &[RoleType] = &[RoleType::HelperModel];
 
 /// All steps, in the order in which a task has them.
-pub const CONTRACTS: [StepContract; 7] = [
-    StepContract {
-        kind: StepKind::Support,
-        name: "support",
-        needs: &[StepOutput::Sample],
-        yields: &[StepOutput::Context],
-        role: Some(RoleType::ContextProvider),
-        may_ask: &[RoleType::ContextProvider, RoleType::HelperModel],
-    },
-    StepContract {
-        kind: StepKind::Inference,
-        name: "inference",
-        needs: &[StepOutput::Sample],
-        yields: &[StepOutput::Answer],
-        role: Some(RoleType::DutModel),
-        may_ask: MODELS,
-    },
-    StepContract {
-        kind: StepKind::Embed,
-        name: "embed",
-        needs: &[StepOutput::Sample, StepOutput::Answer],
-        yields: &[StepOutput::Similarity],
-        role: Some(RoleType::HelperModel),
-        may_ask: &[RoleType::HelperModel],
-    },
-    StepContract {
-        kind: StepKind::Judge,
-        name: "judge",
-        needs: &[StepOutput::Sample, StepOutput::Answer],
-        yields: &[StepOutput::Judgement],
-        role: Some(RoleType::JudgeModel),
-        may_ask: MODELS,
-    },
-    StepContract {
-        kind: StepKind::Extract,
-        name: "extract",
-        needs: &[StepOutput::Answer],
-        yields: &[StepOutput::Extraction],
-        role: None,
-        may_ask: &[],
-    },
-    StepContract {
-        kind: StepKind::AutoEval,
-        name: "auto_eval",
-        needs: &[StepOutput::Sample, StepOutput::Answer],
-        yields: &[StepOutput::Scores],
-        role: None,
-        may_ask: &[],
-    },
-    StepContract {
-        kind: StepKind::Report,
-        name: "report",
-        needs: &[],
-        yields: &[],
-        role: None,
-        may_ask: &[],
-    },
-];
+pub(crate) const CONTRACTS: [StepContract; 7] = {
+    use RoleType::{ContextProvider, DutModel, HelperModel, JudgeModel};
+    use StepKind::{AutoEval, Embed, Extract, Inference, Judge, Report, Support};
+    use StepOutput::{Context, Extraction, Judgement, Scores, Similarity};
+    [
+        contract(Support, "support", SAMPLE, &[Context], Some(ContextProvider), CONTEXT_ROLES),
+        contract(Inference, "inference", SAMPLE, ANSWER, Some(DutModel), MODELS),
+        contract(Embed, "embed", BOTH, &[Similarity], Some(HelperModel), HELPER),
+        contract(Judge, "judge", BOTH, &[Judgement], Some(JudgeModel), MODELS),
+        contract(Extract, "extract", ANSWER, &[Extraction], None, &[]),
+        contract(AutoEval, "auto_eval", BOTH, &[Scores], None, &[]),
+        contract(Report, "report", &[], &[], None, &[]),
+    ]
+};
 
 impl StepKind {
     /// What the step promises.
-    pub fn contract(self) -> &'static StepContract {
+    pub(crate) fn contract(self) -> &'static StepContract {
         // The table has one row for each kind, in their order.
         &CONTRACTS[self as usize]
     }
 
     /// Its name in a configuration.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.contract().name
     }
 }

@@ -75,9 +75,8 @@ impl ToolLoopSpec {
         let max_tokens = inner.integer("max_tokens", 1..=u64::MAX, problems);
         let max_time = inner.float("max_time", 0.0..=MAX_SECONDS, problems);
         if max_time == Some(0.0) {
-            let span = inner.get("max_time").map_or(span, |node| node.span);
-            problems
-                .error(span, &inner.path_of("max_time"), "`max_time` must be above 0 seconds")
+            inner
+                .error("max_time", "`max_time` must be above 0 seconds", problems)
                 .help("leave it out for no bound of time");
         }
         inner.finish(problems);

@@ -142,9 +142,7 @@ const PREFETCH: usize = 2;
 
 impl TaskSettings {
     fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> TaskSettings {
-        let mut size = |key, most| {
-            table.integer(key, 1..=most, problems).and_then(|number| usize::try_from(number).ok())
-        };
+        let mut size = |key, most| table.number(key, 1..=most, problems);
         TaskSettings {
             max_inflight: size("max_inflight", 1_000_000),
             concurrency: size("concurrency", 100_000),

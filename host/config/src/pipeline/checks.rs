@@ -14,30 +14,31 @@ use gage_core::ENTRY_IDS;
 use serde_json::Value;
 
 pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
-    check_unique(
-        "id",
-        config.plugins.iter().map(|plugin| (plugin.id.as_str(), plugin.spans.entry)),
-        problems,
-    );
-    let ids = config.datasets.iter().map(|dataset| (dataset.dataset_id.as_str(), dataset.spans.entry));
-    check_unique("dataset_id", ids, problems);
-    check_unique(
-        "backend_id",
-        config.backends.iter().map(|spec| (spec.backend_id.as_str(), spec.span)),
-        problems,
-    );
-    let ids = config.role_adapters.iter().map(|role| (role.adapter_id.as_str(), role.spans.entry));
-    check_unique("adapter_id", ids, problems);
-    check_unique(
-        "prompt_id",
-        config.prompts.iter().map(|prompt| (prompt.prompt_id.as_str(), prompt.span)),
-        problems,
-    );
-    check_unique(
-        "task_id",
-        config.tasks.iter().map(|task| (task.task_id.as_str(), task.spans.entry)),
-        problems,
-    );
+    unique("id", &config.plugins, |one| (one.id.as_str(), one.spans.entry), problems);
+    unique("dataset_id", &config.datasets, |one| (one.dataset_id.as_str(), one.spans.entry), problems);
+    unique("backend_id", &config.backends, |one| (one.backend_id.as_str(), one.span), problems);
+    unique("adapter_id", &config.role_adapters, |one| (one.adapter_id.as_str(), one.spans.entry), problems);
+    unique("prompt_id", &config.prompts, |one| (one.prompt_id.as_str(), one.span), problems);
+    unique("task_id", &config.tasks, |one| (one.task_id.as_str(), one.spans.entry), problems);
+}
+
+fn unique<T>(what: &str, entries: &[T], id_of: impl Fn(&T) -> (&str, Span), problems: &mut Problems) {
+    check_unique(what, entries.iter().map(id_of), problems);
+}
+
+/// Reports an id that no entry has.
+fn report_unknown<'a>(
+    (span, key): (Span, &str),
+    noun: &str,
+    id: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    problems: &mut Problems,
+) {
+    problems.error(span, key, format!("there is no {noun} `{id}`")).known(id, known);
+}
+
+fn adapter_ids(config: &PipelineConfig) -> impl Iterator<Item = &str> {
+    config.role_adapters.iter().map(|role| role.adapter_id.as_str())
 }
 
 /// Refuses a name, or a path to a field, that is a secret: both stand in locks, records and reports as they are. Of the paths
@@ -114,9 +115,7 @@ pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &
             problems.error(grant.span, "role", message).help("give it a `backend_id`, or grant another role");
         }
         if granted.is_none() {
-            problems
-                .error(grant.span, "role", format!("there is no role adapter `{}`", grant.role))
-                .known(&grant.role, config.role_adapters.iter().map(|role| role.adapter_id.as_str()));
+            report_unknown((grant.span, "role"), "role adapter", &grant.role, adapter_ids(config), problems);
         }
     }
     for role in &config.role_adapters {
@@ -124,34 +123,27 @@ pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &
             && config.backend_of(role).is_none()
             && !is_written(root, "backends", "backend_id", &role.backend_id)
         {
-            problems
-                .error(
-                    role.spans.backend_id,
-                    "backend_id",
-                    format!("there is no backend `{}`", role.backend_id),
-                )
-                .known(&role.backend_id, config.backends.iter().map(|backend| backend.backend_id.as_str()));
+            let (place, known) = (
+                (role.spans.backend_id, "backend_id"),
+                config.backends.iter().map(|one| one.backend_id.as_str()),
+            );
+            report_unknown(place, "backend", &role.backend_id, known, problems);
         }
         if let Some(prompt_id) = &role.prompt_id
             && config.prompt_of(role).is_none()
             && !is_written(root, "prompts", "prompt_id", prompt_id)
         {
-            problems
-                .error(role.spans.prompt_id, "prompt_id", format!("there is no prompt `{prompt_id}`"))
-                .known(prompt_id, config.prompts.iter().map(|prompt| prompt.prompt_id.as_str()));
+            let known = config.prompts.iter().map(|prompt| prompt.prompt_id.as_str());
+            report_unknown((role.spans.prompt_id, "prompt_id"), "prompt", prompt_id, known, problems);
         }
     }
     check_pricing(config, root, problems);
     for task in &config.tasks {
         if config.dataset_of(task).is_none() && !is_written(root, "datasets", "dataset_id", &task.dataset_id)
         {
-            problems
-                .error(
-                    task.spans.dataset_id,
-                    "dataset_id",
-                    format!("there is no dataset `{}`", task.dataset_id),
-                )
-                .known(&task.dataset_id, config.datasets.iter().map(|dataset| dataset.dataset_id.as_str()));
+            let known = config.datasets.iter().map(|dataset| dataset.dataset_id.as_str());
+            let place = (task.spans.dataset_id, "dataset_id");
+            report_unknown(place, "dataset", &task.dataset_id, known, problems);
         }
         check_binding(config, task, problems);
     }
@@ -280,37 +272,28 @@ fn check_role(
     problems: &mut Problems,
 ) {
     let Some(RequestedInputs { name: step_name, role_type, allowed }) = asked else { return };
-    let all = || config.role_adapters.iter().map(|role| role.adapter_id.as_str());
-    let candidates: Vec<&str> = config
-        .role_adapters
-        .iter()
-        .filter(|role| role.role_type == role_type)
-        .map(|role| role.adapter_id.as_str())
-        .collect();
+    let candidates = config.role_adapters.iter().filter(|role| role.role_type == role_type);
+    let candidates: Vec<&str> = candidates.map(|role| role.adapter_id.as_str()).collect();
     match adapter_id {
-        Some(adapter_id) if !all().any(|known| known == adapter_id) => {
-            problems
-                .error(span, "adapter_id", format!("there is no role adapter `{adapter_id}`"))
-                .known(adapter_id, all());
+        Some(adapter_id) if !adapter_ids(config).any(|known| known == adapter_id) => {
+            let known = adapter_ids(config);
+            report_unknown((span, "adapter_id"), "role adapter", adapter_id, known, problems);
         }
         Some(adapter_id) => {
             let named = config.role_adapters.iter().find(|role| role.adapter_id == adapter_id);
             if let Some(role) = named.filter(|role| !allowed.contains(&role.role_type)) {
                 let allowed: Vec<&str> = allowed.iter().map(|kind| kind.name()).collect();
-                let message = format!(
-                    "`{step_name}` cannot ask `{adapter_id}`, which is of the type `{}`",
-                    role.role_type.name()
-                );
+                let kind = role.role_type.name();
+                let message =
+                    format!("`{step_name}` cannot ask `{adapter_id}`, which is of the type `{kind}`");
                 problems
                     .error(span, "adapter_id", message)
                     .help(format!("it asks a role of the type {}", allowed.join(", ")));
             }
         }
         None if candidates.is_empty() && !problems.has_errors() => {
-            let message = format!(
-                "`{step_name}` needs a role adapter of the type `{}`; there is none",
-                role_type.name()
-            );
+            let kind = role_type.name();
+            let message = format!("`{step_name}` needs a role adapter of the type `{kind}`; there is none");
             problems.error(span, "steps", message).help("add one to `role_adapters`");
         }
         None if candidates.len() > 1 => {

@@ -33,7 +33,7 @@ impl PlannedDataset {
         let tokenizer = spec.tokenizer_config.as_ref().and_then(|path| match TokenizerTemplate::read(path) {
             Ok(template) => Some(Arc::new(template)),
             Err(error) => {
-                problems.error(spec.spans.tokenizer_config, "tokenizer_config", error.to_string());
+                problems.error(spec.spans.of("tokenizer_config"), "tokenizer_config", error.to_string());
                 None
             }
         });
@@ -62,7 +62,7 @@ fn check_files(spec: &DatasetSpec, problems: &mut Problems) {
     }
     if let Some(root) = spec.media.content_root.as_ref().filter(|root| !root.is_dir()) {
         let message = format!("{} is no folder", gage_config::shown_path(root));
-        problems.error(spec.spans.content_root, "content_root", message);
+        problems.error(spec.spans.of("content_root"), "content_root", message);
     }
 }
 

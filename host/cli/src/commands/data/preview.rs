@@ -13,10 +13,7 @@ use std::ops::ControlFlow;
 const MAX_PREVIEW_LINES: usize = 12;
 
 pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> {
-    let datasets = match super::datasets(&arguments.data, false)? {
-        Ok(datasets) => datasets,
-        Err(code) => return Ok(code),
-    };
+    let datasets = super::datasets(&arguments.data, false)?;
     for dataset in &datasets {
         let mut first = Vec::new();
         let most = arguments.data.max_samples.map_or(arguments.number, |most| most.min(arguments.number));

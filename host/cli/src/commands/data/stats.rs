@@ -9,18 +9,12 @@ use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
 pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
-    let datasets = match super::datasets(&arguments.data, true)? {
-        Ok(datasets) => datasets,
-        Err(code) => return Ok(code),
-    };
+    let datasets = super::datasets(&arguments.data, true)?;
     let mut all = Vec::new();
     for dataset in &datasets {
-        let tokens = match arguments.tokenizer.as_deref().map(TokenCounter::read).transpose() {
-            Ok(tokens) => tokens,
-            Err(message) => {
-                return Ok(terminal::usage_error(&message, Some("give a tokenizer.json, or its folder")));
-            }
-        };
+        let tokens = arguments.tokenizer.as_deref().map(TokenCounter::read).transpose();
+        let help = Some("give a tokenizer.json, or its folder");
+        let tokens = tokens.map_err(|message| terminal::usage_error(&message, help))?;
         let mut statistics = Statistics::new(tokens);
         let mut rejected = 0_u64;
         let progress = RowProgress::new(&dataset.planned.spec.dataset_id, arguments.data.print.quiet);

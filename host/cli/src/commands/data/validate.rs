@@ -1,6 +1,6 @@
 //! `gage-host data validate`: every row is read.
 
-use crate::arguments::DataValidateArguments;
+use crate::arguments::DataArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, RowProgress};
 use gage_config::OnInvalid;
@@ -9,18 +9,15 @@ use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
-pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<ExitCode> {
-    let datasets = match super::datasets(&arguments.data, arguments.data.print.json)? {
-        Ok(datasets) => datasets,
-        Err(code) => return Ok(code),
-    };
+pub(super) fn validate(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
+    let datasets = super::datasets(arguments, arguments.print.json)?;
     let mut all = Vec::new();
     let (mut are_valid, mut code) = (true, ExitCode::Incomplete);
     for dataset in &datasets {
         let spec = &dataset.planned.spec;
         let mut validation = Validation::default();
-        let progress = RowProgress::new(&spec.dataset_id, arguments.data.print.quiet);
-        let streamed = super::read(dataset, arguments.data.max_samples, ValidSample::from, |prepared| {
+        let progress = RowProgress::new(&spec.dataset_id, arguments.print.quiet);
+        let streamed = super::read(dataset, arguments.max_samples, ValidSample::from, |prepared| {
             validation.add(&prepared);
             progress.row();
             ControlFlow::Continue(())
@@ -33,7 +30,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
         };
         let is_valid = report.is_within(allowed) && report.rows > 0 && streamed.failure.is_none();
         are_valid &= is_valid;
-        if arguments.data.print.json {
+        if arguments.print.json {
             let mut json = to_json(dataset, &report, is_valid)?;
             json["warnings"] = streamed.missing_fields.iter().map(ToString::to_string).collect();
             all.push(json);
@@ -48,7 +45,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
             code = super::refuse(dataset, error);
         }
     }
-    if arguments.data.print.json {
+    if arguments.print.json {
         let json = json!({"valid": are_valid, "datasets": all});
         terminal::print_line(format_args!("{json:#}"))?;
     }

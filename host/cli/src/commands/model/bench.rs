@@ -14,10 +14,8 @@ pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode>
         queued_prompts: arguments.queued,
         repeats: arguments.repeats,
     };
-    let report = match measure(&options, &ModelProgram::default()) {
-        Ok(report) => report,
-        Err(reason) => return Ok(terminal::usage_error(&reason, None)),
-    };
+    let report =
+        measure(&options, &ModelProgram::default()).map_err(|reason| terminal::usage_error(&reason, None))?;
     if arguments.json {
         terminal::print_line(format_args!("{:#}", to_json(&report)))?;
         return Ok(ExitCode::Done);

@@ -6,21 +6,13 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_core::Digest;
 use gage_data::hub::{HubTimings, ModelReference, UrlFetchOptions, WebModel};
-use serde_json::json;
-
-const NO_CACHE: &str = "the cache has no place";
-const CACHE_HELP: &str = "set GAGE_CACHE_DIR";
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode> {
-    let wanted = match arguments
-        .sha256
-        .as_deref()
-        .map(|text| format!("sha256:{}", text.to_lowercase()).parse::<Digest>())
-    {
-        None => None,
-        Some(Ok(digest)) => Some(digest),
-        Some(Err(error)) => return Ok(terminal::usage_error(&format!("--sha256: {error}"), None)),
-    };
+    let sha256 = arguments.sha256.as_deref();
+    let wanted = sha256.map(|text| format!("sha256:{}", text.to_lowercase()).parse::<Digest>()).transpose();
+    let wanted = wanted.map_err(|error| terminal::usage_error(&format!("--sha256: {error}"), None))?;
     let reference = match ModelReference::read(&arguments.model, &arguments.endpoint) {
         Ok(reference) => reference,
         // The address of a file that lies on no hub.
@@ -33,32 +25,34 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
             }
         },
     };
-    let Some(cache) = setup::cache_folder() else {
-        return Ok(terminal::usage_error(NO_CACHE, Some(CACHE_HELP)));
-    };
-    let progress = FetchProgress::new(arguments.quiet);
+    let (cache, progress) = (cache_folder()?, FetchProgress::new(arguments.print.quiet));
     let fetched = reference.fetch(gage_runner::hub_token(), cache, arguments.offline, &progress, &|| false);
-    let file = match fetched {
-        Ok(file) => file,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
-    };
+    let file = fetched.map_err(|error| terminal::usage_error(&error.to_string(), None))?;
     if let Some(wanted) = wanted.filter(|wanted| *wanted != file.digest) {
         let message = format!("{} has the digest {}, not {wanted}", file.path, file.digest);
         let help = "it was changed since the digest was noted; name its commit after @";
         return Ok(terminal::usage_error(&message, Some(help)));
     }
-    if arguments.json {
-        let report = json!({
-            "file": file.local.display().to_string(),
-            "name": file.name,
-            "path": file.path,
-            "commit": file.commit,
-            "bytes": file.bytes,
-            "digest": file.digest.to_string(),
-        });
-        terminal::print_line(format_args!("{report:#}"))?;
-    } else {
-        terminal::print_line(file.local.display())?;
+    let report = json!({
+        "file": file.local.display().to_string(),
+        "name": file.name,
+        "path": file.path,
+        "commit": file.commit,
+        "bytes": file.bytes,
+        "digest": file.digest.to_string(),
+    });
+    print(arguments, &file.local, &report)
+}
+
+fn cache_folder() -> Result<PathBuf, ExitCode> {
+    let help = Some("set GAGE_CACHE_DIR");
+    setup::cache_folder().ok_or_else(|| terminal::usage_error("the cache has no place", help))
+}
+
+fn print(arguments: &ModelFetchArguments, file: &Path, report: &Value) -> anyhow::Result<ExitCode> {
+    match arguments.print.json {
+        true => terminal::print_line(format_args!("{report:#}"))?,
+        false => terminal::print_line(file.display())?,
     }
     Ok(ExitCode::Done)
 }
@@ -69,10 +63,7 @@ fn fetch_from_web(
     wanted: Option<Digest>,
     arguments: &ModelFetchArguments,
 ) -> anyhow::Result<ExitCode> {
-    let Some(cache) = setup::cache_folder() else {
-        return Ok(terminal::usage_error(NO_CACHE, Some(CACHE_HELP)));
-    };
-    let progress = FetchProgress::new(arguments.quiet);
+    let (cache, progress) = (cache_folder()?, FetchProgress::new(arguments.print.quiet));
     let options = UrlFetchOptions {
         cache: &cache,
         offline: arguments.offline,
@@ -80,11 +71,9 @@ fn fetch_from_web(
         progress: &progress,
         is_cancelled: &|| false,
     };
-    let file = match model.fetch(wanted, options) {
-        Ok(file) => file,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
-    };
-    if wanted.is_none() && !arguments.quiet {
+    let fetched = model.fetch(wanted, options);
+    let file = fetched.map_err(|error| terminal::usage_error(&error.to_string(), None))?;
+    if wanted.is_none() && !arguments.print.quiet {
         let digest = file.digest.hex();
         let how = if file.was_there { "was fetched before" } else { "was fetched" };
         terminal::eprint_line(format_args!(
@@ -92,16 +81,11 @@ fn fetch_from_web(
              --sha256 {digest}"
         ));
     }
-    if arguments.json {
-        let report = json!({
-            "file": file.local.display().to_string(),
-            "address": file.address,
-            "bytes": file.bytes,
-            "digest": file.digest.to_string(),
-        });
-        terminal::print_line(format_args!("{report:#}"))?;
-    } else {
-        terminal::print_line(file.local.display())?;
-    }
-    Ok(ExitCode::Done)
+    let report = json!({
+        "file": file.local.display().to_string(),
+        "address": file.address,
+        "bytes": file.bytes,
+        "digest": file.digest.to_string(),
+    });
+    print(arguments, &file.local, &report)
 }

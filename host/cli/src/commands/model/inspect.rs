@@ -22,10 +22,8 @@ const DEFAULT_SLOTS: u64 = 8;
 const CALL_TOKENS: u64 = 512;
 
 pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitCode> {
-    let gguf = match Gguf::read(&arguments.file) {
-        Ok(gguf) => gguf,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), None)),
-    };
+    let gguf =
+        Gguf::read(&arguments.file).map_err(|error| terminal::usage_error(&error.to_string(), None))?;
     let digest = File::open(&arguments.file)
         .and_then(Digest::of_reader)
         .with_context(|| format!("cannot read {}", arguments.file.display()))?;
@@ -90,23 +88,27 @@ fn projector_type(gguf: &Gguf) -> Option<&str> {
     (gguf.purpose() == Purpose::Projector).then(|| kind.unwrap_or("not said"))
 }
 
+fn line(what: &str, value: String) -> anyhow::Result<()> {
+    terminal::print_line(format_args!("{what:18}{}", printable_line(&value)))
+}
+
+fn show_file(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
+    let bytes = shown_bytes(gguf.file_bytes);
+    line("file", format!("{bytes}, GGUF version {}, {} tensors", gguf.version, gguf.tensors.len()))?;
+    line("digest", digest.to_string())
+}
+
 fn show_adapter(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
-    let line =
-        |what: &str, value: String| terminal::print_line(format_args!("{what:18}{}", printable_line(&value)));
     let text = |key: &str| gguf.text(key).unwrap_or("not said").to_owned();
     line("name", text("general.name"))?;
     line("what it is", "lies on top of a model: the `lora` of a backend".to_owned())?;
     line("adapter", text("adapter.type"))?;
     line("architecture", format!("{}, as its model must have", gguf.architecture().unwrap_or("not said")))?;
     line("parameters", format!("{:.3} million", gguf.parameters() as f64 / 1e6))?;
-    let bytes = shown_bytes(gguf.file_bytes);
-    line("file", format!("{bytes}, GGUF version {}, {} tensors", gguf.version, gguf.tensors.len()))?;
-    line("digest", digest.to_string())
+    show_file(gguf, digest)
 }
 
 fn show_projector(gguf: &Gguf, digest: &Digest, kind: &str) -> anyhow::Result<()> {
-    let line =
-        |what: &str, value: String| terminal::print_line(format_args!("{what:18}{}", printable_line(&value)));
     let number = |key: &str| {
         gguf.number(key).map_or("a number that is not said".to_owned(), |number| number.to_string())
     };
@@ -117,9 +119,7 @@ fn show_projector(gguf: &Gguf, digest: &Digest, kind: &str) -> anyhow::Result<()
     line("images", format!("{size} pixels wide, in patches of {}", number("clip.vision.patch_size")))?;
     line("embedding", format!("{} numbers, as its model must have", number("clip.vision.projection_dim")))?;
     line("parameters", format!("{:.1} million", gguf.parameters() as f64 / 1e6))?;
-    let bytes = shown_bytes(gguf.file_bytes);
-    line("file", format!("{bytes}, GGUF version {}, {} tensors", gguf.version, gguf.tensors.len()))?;
-    line("digest", digest.to_string())
+    show_file(gguf, digest)
 }
 
 fn show(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryNeeds>) -> anyhow::Result<()> {
@@ -129,8 +129,6 @@ fn show(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryN
     if gguf.purpose() == Purpose::Adapter {
         return show_adapter(gguf, digest);
     }
-    let line =
-        |what: &str, value: String| terminal::print_line(format_args!("{what:18}{}", printable_line(&value)));
     let text = |value: Option<&str>| value.unwrap_or("not said").to_owned();
     let number = |value: Option<u64>| value.map_or("not said".to_owned(), |value| value.to_string());
     line("name", text(gguf.text("general.name")))?;
@@ -156,16 +154,7 @@ fn show(gguf: &Gguf, digest: &Digest, context_length: u64, needs: Option<MemoryN
         None => "none: messages are given to the model as they are".to_owned(),
     };
     line("chat template", template)?;
-    line(
-        "file",
-        format!(
-            "{}, GGUF version {}, {} tensors",
-            shown_bytes(gguf.file_bytes),
-            gguf.version,
-            gguf.tensors.len()
-        ),
-    )?;
-    line("digest", digest.to_string())?;
+    show_file(gguf, digest)?;
     match needs {
         Some(needs) => line(
             "memory",

@@ -1,6 +1,6 @@
 //! `gage-host plugin bench`: what a component costs.
 
-use super::{file_of, name_of, read, refuse_registry, refuse_tool};
+use super::{file_of, read, refuse_load, refuse_tool};
 use crate::arguments::BenchArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
@@ -11,29 +11,17 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
-    let file = match file_of(arguments.file.as_deref()) {
-        Ok(file) => file,
-        Err(error) => return Ok(refuse_tool(&error)),
-    };
-    let name = name_of(&file);
+    let file = file_of(arguments.file.as_deref())?;
+    let name = file.display().to_string();
     let seconds = arguments.seconds;
     if !(seconds.is_finite() && seconds > 0.0 && seconds <= 3600.0) {
         return Ok(terminal::usage_error("--seconds must be above 0 and at most 3600", None));
     }
-    let bytes = match read(&file, &InstanceSetup::default()) {
-        Ok(bytes) => bytes,
-        Err(error) => return Ok(refuse_registry(&error)),
-    };
-    let summary = match summarise(&name, &bytes) {
-        Ok(summary) => summary,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help.as_deref())),
-    };
+    let bytes = read(&file, &InstanceSetup::default())?;
+    let summary = summarise(&name, &bytes).map_err(|error| refuse_load(&error))?;
     let cases = match &arguments.cases {
         None => Vec::new(),
-        Some(path) => match read_cases(path, summary.world) {
-            Ok(cases) => cases,
-            Err(error) => return Ok(refuse_tool(&error)),
-        },
+        Some(path) => read_cases(path, summary.world).map_err(|error| refuse_tool(&error))?,
     };
     let options = BenchOptions {
         cases,
@@ -46,10 +34,10 @@ pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
     let host = setup::plugin_host(arguments.print.quiet)?;
     // What it would ask others is not measured, so it needs no grants.
     let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
-    match measure(&host, &name, &bytes, &setup, &options) {
-        Ok(report) if arguments.print.json => terminal::print_line(format_args!("{:#}", to_json(&report)))?,
-        Ok(report) => show(&report)?,
-        Err(error) => return Ok(refuse_tool(&error)),
+    let report = measure(&host, &name, &bytes, &setup, &options).map_err(|error| refuse_tool(&error))?;
+    match arguments.print.json {
+        true => terminal::print_line(format_args!("{:#}", to_json(&report)))?,
+        false => show(&report)?,
     }
     Ok(ExitCode::Done)
 }

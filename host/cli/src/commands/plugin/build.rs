@@ -15,16 +15,12 @@ pub(super) fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
         name: arguments.name.clone(),
         folder: PathBuf::new(),
     };
-    match gage_plugin_tools::create(&project) {
-        Ok(created) => {
-            terminal::print_line(format_args!("made {}; next:", created.folder.display()))?;
-            for line in created.next {
-                terminal::print_line(format_args!("  {line}"))?;
-            }
-            Ok(ExitCode::Done)
-        }
-        Err(error) => Ok(refuse_tool(&error)),
+    let created = gage_plugin_tools::create(&project).map_err(|error| refuse_tool(&error))?;
+    terminal::print_line(format_args!("made {}; next:", created.folder.display()))?;
+    for line in created.next {
+        terminal::print_line(format_args!("  {line}"))?;
     }
+    Ok(ExitCode::Done)
 }
 
 pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
@@ -35,13 +31,9 @@ pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
         }
     };
     let options = BuildOptions { cache_folder: setup::cache_folder(), say: &say };
-    match gage_plugin_tools::build(&arguments.folder, &options) {
-        Ok(built) => {
-            let (path, seconds) = (built.component.display(), built.took.as_secs_f64());
-            say(&format!("built in {seconds:.1} s with {}", built.with));
-            terminal::print_line(format_args!("{path} ({})", super::inspect::size(built.bytes)))?;
-            Ok(ExitCode::Done)
-        }
-        Err(error) => Ok(refuse_tool(&error)),
-    }
+    let built = gage_plugin_tools::build(&arguments.folder, &options).map_err(|error| refuse_tool(&error))?;
+    let (path, seconds) = (built.component.display(), built.took.as_secs_f64());
+    say(&format!("built in {seconds:.1} s with {}", built.with));
+    terminal::print_line(format_args!("{path} ({})", super::inspect::size(built.bytes)))?;
+    Ok(ExitCode::Done)
 }

@@ -1,38 +1,25 @@
 //! `gage-host plugin inspect`: what a component is, holds and asks for.
 
-use super::{file_of, name_of, read, refuse_registry, refuse_tool};
+use super::{file_of, read, refuse_load};
 use crate::arguments::InspectArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::{AnyComponent, ComponentSummary, InstanceSetup, LoadError, MemberDescription, summarise};
+use gage_plugin::{AnyComponent, ComponentSummary, InstanceSetup, MemberDescription, summarise};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
-    let file = match file_of(arguments.file.as_deref()) {
-        Ok(file) => file,
-        Err(error) => return Ok(refuse_tool(&error)),
-    };
-    let name = name_of(&file);
-    let refuse = |error: &LoadError| terminal::usage_error(&error.to_string(), error.help.as_deref());
-    let bytes = match read(&file, &InstanceSetup::default()) {
-        Ok(bytes) => bytes,
-        Err(error) => return Ok(refuse_registry(&error)),
-    };
-    let summary = match summarise(&name, &bytes) {
-        Ok(summary) => summary,
-        Err(error) => return Ok(refuse(&error)),
-    };
+    let file = file_of(arguments.file.as_deref())?;
+    let name = file.display().to_string();
+    let bytes = read(&file, &InstanceSetup::default())?;
+    let summary = summarise(&name, &bytes).map_err(|error| refuse_load(&error))?;
     let family = match arguments.is_static {
         true => None,
         false => {
             let host = setup::plugin_host(arguments.print.quiet)?;
             let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
-            match AnyComponent::load(&host, &name, &bytes, &setup) {
-                Ok(family) => Some(family),
-                Err(error) => return Ok(refuse(&error)),
-            }
+            Some(AnyComponent::load(&host, &name, &bytes, &setup).map_err(|error| refuse_load(&error))?)
         }
     };
     if arguments.print.json {

@@ -1,6 +1,6 @@
 //! `gage-host plugin test`: a component and its cases.
 
-use super::{file_of, name_of, read, refuse_registry, refuse_tool, setup_for};
+use super::{file_of, read, refuse_load, refuse_tool, setup_for};
 use crate::arguments::TestArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
@@ -12,32 +12,17 @@ use gage_plugin_tools::{Purity, TestReport, read_cases};
 const MAX_SHOWN: usize = 5;
 
 pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
-    let file = match file_of(arguments.file.as_deref()) {
-        Ok(file) => file,
-        Err(error) => return Ok(refuse_tool(&error)),
-    };
-    let name = name_of(&file);
-    let with = match setup_for(&file, arguments.config.as_deref())? {
-        Ok(with) => with,
-        Err(code) => return Ok(code),
-    };
-    let bytes = match read(&file, &with) {
-        Ok(bytes) => bytes,
-        Err(error) => return Ok(refuse_registry(&error)),
-    };
+    let file = file_of(arguments.file.as_deref())?;
+    let name = file.display().to_string();
+    let with = setup_for(&file, arguments.config.as_deref())?;
+    let bytes = read(&file, &with)?;
     let host = setup::plugin_host(arguments.print.quiet)?;
-    let family = match AnyComponent::load(&host, &name, &bytes, &with) {
-        Ok(family) => family,
-        Err(error) => return Ok(terminal::usage_error(&error.to_string(), error.help.as_deref())),
-    };
+    let family = AnyComponent::load(&host, &name, &bytes, &with).map_err(|error| refuse_load(&error))?;
     let mut cases = Vec::new();
     let beside = [file.with_file_name("cases.jsonl")];
     let files = if arguments.cases.is_empty() { beside.as_slice() } else { arguments.cases.as_slice() };
     for path in files {
-        match read_cases(path, family.world()) {
-            Ok(read) => cases.extend(read),
-            Err(error) => return Ok(refuse_tool(&error)),
-        }
+        cases.extend(read_cases(path, family.world()).map_err(|error| refuse_tool(&error))?);
     }
     let report = gage_plugin_tools::test(&family, &cases);
     if arguments.print.json {

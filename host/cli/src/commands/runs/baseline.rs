@@ -33,13 +33,12 @@ fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
         let run = history.run(name)?;
         history.choose_baseline(&run)
     });
-    match chosen {
-        Ok(chosen) if arguments.runs.json => terminal::print_line(format_args!("{:#}", json!(chosen)))?,
-        Ok(chosen) => {
-            let text = format!("{} is the baseline of the suite {}", chosen.label(), chosen.suite);
-            terminal::print_line(gage_core::printable_line(&text))?;
-        }
-        Err(error) => return history::refuse(error),
+    let chosen = chosen.map_err(history::refuse)?;
+    if arguments.runs.json {
+        terminal::print_line(format_args!("{:#}", json!(chosen)))?;
+    } else {
+        let text = format!("{} is the baseline of the suite {}", chosen.label(), chosen.suite);
+        terminal::print_line(gage_core::printable_line(&text))?;
     }
     Ok(ExitCode::Done)
 }
@@ -53,26 +52,18 @@ fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<Exit
         }
         Ok(is_removed)
     });
-    match removed {
-        Ok(is_removed) if arguments.runs.json => {
-            terminal::print_line(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
-        }
-        Ok(is_removed) => {
-            let what = if is_removed { "has no baseline any more" } else { "had no baseline" };
-            terminal::print_line(gage_core::printable_line(&format!("the suite {suite} {what}")))?;
-        }
-        Err(error) => return history::refuse(error),
+    let is_removed = removed.map_err(history::refuse)?;
+    if arguments.runs.json {
+        terminal::print_line(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
+    } else {
+        let what = if is_removed { "has no baseline any more" } else { "had no baseline" };
+        terminal::print_line(gage_core::printable_line(&format!("the suite {suite} {what}")))?;
     }
     Ok(ExitCode::Done)
 }
 
 fn list(arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
-    let found = history::open(&arguments.runs.output_dir)
-        .and_then(|history| history.as_ref().map(History::baselines).transpose());
-    let baselines = match found {
-        Ok(baselines) => baselines.unwrap_or_default(),
-        Err(error) => return history::refuse(error),
-    };
+    let baselines = history::baselines(&arguments.runs.output_dir)?;
     if arguments.runs.json {
         terminal::print_line(format_args!("{:#}", json!({"baselines": baselines})))?;
     } else if baselines.is_empty() {

@@ -1,7 +1,7 @@
 //! `gage-host runs list`: the runs, with what came of them.
 
 use super::super::history;
-use crate::arguments::RunsListArguments;
+use crate::arguments::RunsFolderArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_history::{Baseline, BaselineState, History, HistoryError, HistoryRun, UnreadableRun};
@@ -18,25 +18,21 @@ const TABLE: terminal::Table<9> = terminal::Table {
 };
 
 /// What lies in a folder of runs.
-struct RunLine {
+#[derive(Default)]
+struct ListedRuns {
     runs: Vec<HistoryRun>,
     unreadable: Vec<UnreadableRun>,
     baselines: Vec<Baseline>,
 }
 
-pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode> {
-    let listed = match history::open(&arguments.runs.output_dir)
-        .and_then(|found| found.as_ref().map(look).transpose())
-    {
-        Ok(listed) => listed,
-        Err(error) => return history::refuse(error),
-    };
-    let listed =
-        listed.unwrap_or(RunLine { runs: Vec::new(), unreadable: Vec::new(), baselines: Vec::new() });
+pub(super) fn execute(arguments: &RunsFolderArguments) -> anyhow::Result<ExitCode> {
+    let history = history::open(&arguments.output_dir);
+    let listed = history.and_then(|history| history.as_ref().map(ListedRuns::read).transpose());
+    let listed = listed.map_err(history::refuse)?.unwrap_or_default();
     for UnreadableRun { reason, .. } in &listed.unreadable {
         terminal::eprint_line(format_args!("warning: {}", gage_core::printable(reason)));
     }
-    if arguments.runs.json {
+    if arguments.json {
         let unreadable = listed.unreadable.iter();
         let unreadable: Vec<Value> = unreadable
             .map(|run| json!({"path": run.path.display().to_string(), "reason": run.reason}))
@@ -47,7 +43,7 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
         return Ok(ExitCode::Done);
     }
     if listed.runs.is_empty() {
-        terminal::eprint_line(format_args!("no runs in {}", arguments.runs.output_dir.display()));
+        terminal::eprint_line(format_args!("no runs in {}", arguments.output_dir.display()));
     } else {
         let rows: Vec<[String; 9]> = listed.runs.iter().map(|run| row(run, &listed)).collect();
         terminal::print_line(TABLE.draw(&rows))?;
@@ -63,11 +59,10 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
     }
     for Baseline { suite, run_id, state, .. } in &listed.baselines {
         let what = match state {
-            BaselineState::There => continue,
             BaselineState::Gone => "is gone",
             BaselineState::Changed => "holds other samples than when it was chosen",
-            // It is among the runs, and was told there.
-            BaselineState::Edited => continue,
+            // An edited run is among the runs, and was reported there.
+            BaselineState::There | BaselineState::Edited => continue,
         };
         let text = format!("the baseline of the suite '{suite}', run '{run_id}', {what}");
         terminal::eprint_line(format_args!("warning: {}", gage_core::printable(&text)));
@@ -75,19 +70,19 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
     Ok(ExitCode::Done)
 }
 
-fn look(history: &History) -> Result<RunLine, HistoryError> {
-    let (runs, unreadable) = (history.runs()?, history.unreadable()?);
-    Ok(RunLine { runs, unreadable, baselines: history.baselines()? })
-}
+impl ListedRuns {
+    fn read(history: &History) -> Result<ListedRuns, HistoryError> {
+        let (runs, unreadable) = (history.runs()?, history.unreadable()?);
+        Ok(ListedRuns { runs, unreadable, baselines: history.baselines()? })
+    }
 
-impl RunLine {
     fn has_baseline(&self, run: &HistoryRun) -> bool {
         let is_there = |baseline: &&Baseline| baseline.state != BaselineState::Gone;
         self.baselines.iter().filter(is_there).any(|baseline| baseline.path == run.path)
     }
 }
 
-fn to_json(run: &HistoryRun, listed: &RunLine) -> Value {
+fn to_json(run: &HistoryRun, listed: &ListedRuns) -> Value {
     let first = run.figures.iter().find(|figure| figure.value.is_some());
     json!({
         "run_id": run.run_id,
@@ -125,7 +120,7 @@ fn samples_of(samples: u64, run: &HistoryRun) -> String {
     }
 }
 
-fn row(run: &HistoryRun, listed: &RunLine) -> [String; 9] {
+fn row(run: &HistoryRun, listed: &ListedRuns) -> [String; 9] {
     let first = run.figures.iter().find_map(|figure| Some((figure, figure.value?)));
     let (name, value) = first.map_or_else(Default::default, |(figure, value)| {
         let more = match run.figures.len() - 1 {

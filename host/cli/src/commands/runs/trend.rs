@@ -32,19 +32,11 @@ struct TrendOutput {
 }
 
 pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode> {
-    let found = match history::open(&arguments.runs.output_dir) {
-        Ok(Some(history)) => look(&history, arguments),
-        Ok(None) => {
-            let message =
-                format!("there is no folder {}", gage_config::shown_path(&arguments.runs.output_dir));
-            return Ok(terminal::usage_error(&message, Some("name the folder of runs with --output-dir")));
-        }
-        Err(error) => Err(error),
+    let Some(history) = history::open(&arguments.runs.output_dir).map_err(history::refuse)? else {
+        let message = format!("there is no folder {}", gage_config::shown_path(&arguments.runs.output_dir));
+        return Ok(terminal::usage_error(&message, Some("name the folder of runs with --output-dir")));
     };
-    let mut answer = match found {
-        Ok(answer) => answer,
-        Err(error) => return history::refuse(error),
-    };
+    let mut answer = read(&history, arguments).map_err(history::refuse)?;
     for trend in &mut answer.trends {
         let older = trend.points.len().saturating_sub(arguments.last);
         trend.points.drain(..older);
@@ -82,7 +74,7 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
     Ok(ExitCode::Done)
 }
 
-fn look(history: &History, arguments: &RunsTrendArguments) -> Result<TrendOutput, HistoryError> {
+fn read(history: &History, arguments: &RunsTrendArguments) -> Result<TrendOutput, HistoryError> {
     let suite = &arguments.suite;
     let trends = history.trend(suite, arguments.metric.as_deref())?;
     let mut flips = history.flip_rate(suite)?;

@@ -17,7 +17,7 @@ const FAINT: Style = Style::new().dimmed();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
 
 /// What is said of a task, in the order of the line.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Name,
     Bar,
@@ -32,51 +32,33 @@ enum Part {
     Kinds,
 }
 
-const PARTS: [Part; 11] = [
-    Part::Name,
-    Part::Bar,
-    Part::Done,
-    Part::Rate,
-    Part::InFlight,
-    Part::Left,
-    Part::Metric,
-    Part::Score,
-    Part::Interval,
-    Part::Failed,
-    Part::Kinds,
-];
-
-impl Part {
+/// How a part is shown.
+struct PartLayout {
+    part: Part,
     /// The higher, the sooner it is left out; 0 stays.
-    fn rank(self) -> u8 {
-        match self {
-            Part::Name | Part::Done => 0,
-            Part::Rate => 1,
-            Part::Left => 2,
-            Part::Score | Part::Failed => 3,
-            Part::Kinds => 4,
-            Part::InFlight => 5,
-            Part::Interval => 6,
-            Part::Bar => 7,
-            Part::Metric => 8,
-        }
-    }
-
-    fn style(self) -> Style {
-        match self {
-            Part::Name => NAMED,
-            Part::Bar => FILLED,
-            Part::Done | Part::Score => Style::new(),
-            Part::Rate | Part::InFlight | Part::Left | Part::Metric | Part::Interval => FAINT,
-            Part::Failed | Part::Kinds => ATTENTION,
-        }
-    }
-
-    /// Whether what is shorter than in other lines stands at the right of its column.
-    fn is_number(self) -> bool {
-        matches!(self, Part::Done | Part::Rate | Part::InFlight | Part::Left | Part::Score)
-    }
+    rank: u8,
+    style: Style,
+    /// Whether a text that is shorter than in other lines is at the right of its column.
+    is_number: bool,
 }
+
+const fn layout(part: Part, rank: u8, style: Style, is_number: bool) -> PartLayout {
+    PartLayout { part, rank, style, is_number }
+}
+
+const PARTS: [PartLayout; 11] = [
+    layout(Part::Name, 0, NAMED, false),
+    layout(Part::Bar, 7, FILLED, false),
+    layout(Part::Done, 0, Style::new(), true),
+    layout(Part::Rate, 1, FAINT, true),
+    layout(Part::InFlight, 5, FAINT, true),
+    layout(Part::Left, 2, FAINT, true),
+    layout(Part::Metric, 8, FAINT, false),
+    layout(Part::Score, 3, Style::new(), true),
+    layout(Part::Interval, 6, FAINT, false),
+    layout(Part::Failed, 3, ATTENTION, false),
+    layout(Part::Kinds, 4, ATTENTION, false),
+];
 
 /// A piece of a line.
 struct Piece {
@@ -100,40 +82,40 @@ pub(super) fn lines<'t>(
         let all = rows.iter().flatten().filter(|piece| piece.part == part);
         all.map(|piece| piece.text.width()).max()
     };
-    let mut parts: Vec<(Part, usize)> =
-        PARTS.into_iter().filter_map(|part| Some((part, width_of(part)?))).collect();
-    let width = |parts: &[(Part, usize)]| {
+    let shown = PARTS.iter().filter_map(|layout| Some((layout, width_of(layout.part)?)));
+    let mut parts: Vec<(&PartLayout, usize)> = shown.collect();
+    let width = |parts: &[(&PartLayout, usize)]| {
         parts.iter().map(|(_, width)| width).sum::<usize>() + parts.len().saturating_sub(1)
     };
     while width(&parts) > columns {
-        let worst = parts.iter().enumerate().max_by_key(|(_, (part, _))| part.rank());
-        let Some((place, _)) = worst.filter(|(_, (part, _))| part.rank() > 0) else { break };
+        let worst = parts.iter().enumerate().max_by_key(|(_, (part, _))| part.rank);
+        let Some((place, _)) = worst.filter(|(_, (part, _))| part.rank > 0) else { break };
         parts.remove(place);
     }
     rows.iter().map(|row| painted(row, &parts, has_colour)).collect()
 }
 
 /// A line with these parts, each of its width.
-fn painted(row: &[Piece], parts: &[(Part, usize)], has_colour: bool) -> String {
+fn painted(row: &[Piece], parts: &[(&PartLayout, usize)], has_colour: bool) -> String {
     let mut line = String::new();
     // What stands behind nothing more is not filled up.
     let mut owed = 0;
     for (place, (part, width)) in parts.iter().enumerate() {
         owed += usize::from(place > 0);
-        let Some(piece) = row.iter().find(|piece| piece.part == *part) else {
+        let Some(piece) = row.iter().find(|piece| piece.part == part.part) else {
             owed += width;
             continue;
         };
         let missing = width.saturating_sub(piece.text.width());
-        owed += if part.is_number() { missing } else { 0 };
+        owed += if part.is_number { missing } else { 0 };
         line.push_str(&" ".repeat(std::mem::take(&mut owed)));
-        let (style, text) = (part.style(), &piece.text);
+        let (style, text) = (part.style, &piece.text);
         if has_colour {
             line.push_str(&format!("{style}{text}{style:#}"));
         } else {
             line.push_str(text);
         }
-        owed += if part.is_number() { 0 } else { missing };
+        owed += if part.is_number { 0 } else { missing };
     }
     line
 }

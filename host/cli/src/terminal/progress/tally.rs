@@ -4,7 +4,7 @@
 use gage_core::{MetricResult, Outcome};
 use gage_engine::FinishedSample;
 use gage_figures::{IntervalMethod, Spread, t_interval, wilson_interval};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -129,10 +129,6 @@ impl TaskTally {
         self.has_ended.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.has_ended.load(Ordering::Relaxed)
-    }
-
     pub(super) fn finished(&self, finished: &FinishedSample<'_>) {
         if !finished.was_answered {
             self.advance();
@@ -141,7 +137,7 @@ impl TaskTally {
             let mut all = finished.metrics.iter().chain(finished.timing_metrics);
             all.find(|metric| metric.metric_id == *metric_id)
         });
-        let mut ends = self.ends();
+        let mut ends = self.ends.lock();
         if let Some(value) = shown.and_then(MetricResult::score) {
             ends.score.add(value);
         }
@@ -161,7 +157,7 @@ impl TaskTally {
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
-        let ends = self.ends();
+        let ends = self.ends.lock();
         let score = self.metric_id.clone().zip(ends.score.now());
         let mut failures: Vec<(String, u64)> =
             ends.failures.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
@@ -175,12 +171,8 @@ impl TaskTally {
             elapsed: self.began.elapsed(),
             score,
             failures,
-            has_ended: self.has_ended(),
+            has_ended: self.has_ended.load(Ordering::Relaxed),
         }
-    }
-
-    fn ends(&self) -> MutexGuard<'_, OutcomeTally> {
-        self.ends.lock()
     }
 }
 

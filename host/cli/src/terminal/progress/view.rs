@@ -26,7 +26,7 @@ pub(super) struct View {
 impl View {
     pub(super) fn open() -> View {
         let lines = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(REDRAWS));
-        *shown() = Some(lines.clone());
+        *SHOWN.lock() = Some(lines.clone());
         View { lines, bars: Vec::new() }
     }
 
@@ -54,7 +54,7 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         self.show(&[]);
-        *shown() = None;
+        *SHOWN.lock() = None;
     }
 }
 
@@ -90,14 +90,10 @@ impl Write for Stderr {
 }
 
 fn around<T>(write: impl FnOnce() -> T) -> T {
-    let lines = shown().clone();
+    let lines = SHOWN.lock().clone();
     match lines {
         // A terminal that is gone takes no lines away, and the view would panic for it.
         Some(lines) if io::stderr().is_terminal() => lines.suspend(write),
         _ => write(),
     }
-}
-
-fn shown() -> parking_lot::MutexGuard<'static, Option<MultiProgress>> {
-    SHOWN.lock()
 }

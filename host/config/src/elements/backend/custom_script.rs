@@ -28,7 +28,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
     }
     let text = table.required_text("component", problems)?;
     let node = table.get("component")?;
-    let component = PluginReference::read(node, &table.path_of("component"), &text, "backend", problems);
+    let component = PluginReference::read(node.span, &table.path_of("component"), &text, "backend", problems);
     let config = table.free_map("config", problems).cloned();
     let default_params = sampling::read(table, "default_params", problems);
     Some(CustomScriptConfig { component: component?, component_span: node.span, config, default_params })

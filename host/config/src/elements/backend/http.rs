@@ -130,10 +130,9 @@ pub(super) fn read(
     let protocol = HttpProtocol::read(kind, &mut table, problems);
     let model = if kind.needs_model() {
         let model = table.required_text("model", problems);
-        let is_empty = model.as_deref() == Some("");
-        if let Some(node) = table.get("model").filter(|_| is_empty) {
+        if model.as_deref() == Some("") {
             let message = "`model` is empty; it is the name by which the server knows the model";
-            problems.error(node.span, &table.path_of("model"), message);
+            table.error("model", message, problems);
         }
         model
     } else {

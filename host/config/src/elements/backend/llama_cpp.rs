@@ -1,6 +1,5 @@
 //! `llama_cpp`: a model file that llama.cpp runs on this machine.
 
-use super::small;
 use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
@@ -69,6 +68,15 @@ pub enum CacheType {
     Q8_0,
     /// 4.5 bits.
     Q4_0,
+}
+
+const KERNELS: [(&str, Kernels); 2] = [("auto", Kernels::Auto), ("baseline", Kernels::Baseline)];
+const ON_LONG_PROMPT: [(&str, OnLongPrompt); 2] =
+    [("error", OnLongPrompt::Error), ("truncate_left", OnLongPrompt::TruncateLeft)];
+
+impl FlashAttention {
+    const NAMES: [(&'static str, FlashAttention); 3] =
+        [("auto", FlashAttention::Auto), ("on", FlashAttention::On), ("off", FlashAttention::Off)];
 }
 
 impl CacheType {
@@ -181,57 +189,45 @@ pub struct LlamaCppConfig {
 
 pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LlamaCppConfig> {
     let model_path = table.required_text("model_path", problems);
-    let model_path_span = table.get("model_path").map_or(table.span, |node| node.span);
+    let model_path_span = table.span_of("model_path");
     let chat_template = match table.text("chat_template", problems).as_deref() {
         None | Some("model") => ChatTemplate::Model,
         Some("none") => ChatTemplate::None,
         Some(text) => {
             if !text.contains("{{") && !text.contains("{%") {
-                let span = table.get("chat_template").map_or(table.span, |node| node.span);
-                problems
-                    .error(span, &table.path_of("chat_template"), format!("`{text}` is not a chat template"))
+                table
+                    .error("chat_template", format!("`{text}` is not a chat template"), problems)
                     .help("use `model`, `none`, or the text of a Jinja template");
             }
             ChatTemplate::Text(text.to_owned())
         }
     };
-    let optional = |table: &mut MappingReader<'_>, key, most, problems: &mut Problems| {
-        table.integer(key, 1..=most, problems).and_then(|number| u32::try_from(number).ok())
-    };
-    let mmproj_span = table.get("mmproj").map_or(table.span, |node| node.span);
+    let mmproj_span = table.span_of("mmproj");
     refuse_tensor_split(table, problems);
     let config = LlamaCppConfig {
         model_path_span,
         mmproj_span,
-        chat_template_span: table.get("chat_template").map_or(table.span, |node| node.span),
+        chat_template_span: table.span_of("chat_template"),
         mmproj: table.text("mmproj", problems).map(PathBuf::from),
-        image_max_tokens: optional(table, "image_max_tokens", 1 << 16, problems),
-        context_length: optional(table, "context_length", 1 << 24, problems),
-        slots: small(table, "slots", 1..=64, 8, problems),
-        threads: optional(table, "threads", 1024, problems),
-        batch_size: small(table, "batch_size", 32..=8192, 512, problems),
+        image_max_tokens: table.number("image_max_tokens", 1..=1 << 16, problems),
+        context_length: table.number("context_length", 1..=1 << 24, problems),
+        slots: table.number("slots", 1..=64, problems).unwrap_or(8),
+        threads: table.number("threads", 1..=1024, problems),
+        batch_size: table.number("batch_size", 32..=8192, problems).unwrap_or(512),
         gpu_layers: gpu_layers(table, problems),
-        main_gpu: table.integer("main_gpu", 0..=63, problems).and_then(|number| u32::try_from(number).ok()),
+        main_gpu: table.number("main_gpu", 0..=63, problems),
         devices: devices(table, problems),
         split_mode: table.choice("split_mode", &SplitMode::NAMES, problems).unwrap_or_default(),
-        flash_attention: {
-            let choices =
-                [("auto", FlashAttention::Auto), ("on", FlashAttention::On), ("off", FlashAttention::Off)];
-            table.choice("flash_attention", &choices, problems).unwrap_or_default()
-        },
+        flash_attention: table
+            .choice("flash_attention", &FlashAttention::NAMES, problems)
+            .unwrap_or_default(),
         cache_type_k: table.choice("cache_type_k", &CacheType::NAMES, problems).unwrap_or_default(),
         cache_type_v: table.choice("cache_type_v", &CacheType::NAMES, problems).unwrap_or_default(),
         deterministic: table.boolean("deterministic", problems).unwrap_or(false),
-        kernels: {
-            let choices = [("auto", Kernels::Auto), ("baseline", Kernels::Baseline)];
-            table.choice("kernels", &choices, problems).unwrap_or_default()
-        },
-        on_long_prompt: {
-            let choices = [("error", OnLongPrompt::Error), ("truncate_left", OnLongPrompt::TruncateLeft)];
-            table.choice("on_long_prompt", &choices, problems).unwrap_or_default()
-        },
+        kernels: table.choice("kernels", &KERNELS, problems).unwrap_or_default(),
+        on_long_prompt: table.choice("on_long_prompt", &ON_LONG_PROMPT, problems).unwrap_or_default(),
         constraint: constraint(table, problems),
-        logprobs: table.integer("logprobs", 0..=20, problems).and_then(|number| u32::try_from(number).ok()),
+        logprobs: table.number("logprobs", 0..=20, problems),
         lora: lora(table, problems),
         chat_template,
         default_params: sampling::read(table, "default_params", problems),
@@ -243,23 +239,17 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
 
 /// `gpu_layers`, or `n_gpu_layers` as llama.cpp calls it.
 fn gpu_layers(table: &mut MappingReader<'_>, problems: &mut Problems) -> u32 {
-    let known = small(table, "n_gpu_layers", 0..=10_000, 0, problems);
-    small(table, "gpu_layers", 0..=10_000, known, problems)
+    let known = table.number("n_gpu_layers", 0..=10_000, problems).unwrap_or(0);
+    table.number("gpu_layers", 0..=10_000, problems).unwrap_or(known)
 }
 
 fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
     let mut devices = Vec::new();
     for (node, path) in table.list("devices", problems) {
-        match node
-            .to_json()
-            .as_u64()
-            .filter(|number| *number < 64)
-            .and_then(|number| u32::try_from(number).ok())
-        {
-            Some(number) => devices.push(number),
-            None => {
-                problems.error(node.span, &path, "a device is a whole number from 0 to 63");
-            }
+        let number = node.to_json().as_u64().and_then(|number| u32::try_from(number).ok());
+        devices.extend(number.filter(|number| *number < 64));
+        if number.is_none_or(|number| number >= 64) {
+            problems.error(node.span, &path, "a device is a whole number from 0 to 63");
         }
     }
     devices
@@ -268,13 +258,11 @@ fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
 /// llama.cpp has weights by which layers are split, and the crate that it comes in no safe way to set them.
 fn refuse_tensor_split(table: &mut MappingReader<'_>, problems: &mut Problems) {
     let Some(node) = table.refused("tensor_split") else { return };
-    problems
-        .error(
-            node.span,
-            &table.path_of("tensor_split"),
-            "`tensor_split` cannot be set: a model is split in proportion to the free memory of its devices",
-        )
-        .help("say with `devices`, `split_mode`, `main_gpu` and `gpu_layers` where the model lies, or leave it out");
+    let message =
+        "`tensor_split` cannot be set: a model is split in proportion to the free memory of its devices";
+    problems.error(node.span, &table.path_of("tensor_split"), message).help(
+        "say with `devices`, `split_mode`, `main_gpu` and `gpu_layers` where the model lies, or leave it out",
+    );
 }
 
 fn constraint(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<OutputConstraint> {
@@ -284,12 +272,7 @@ fn constraint(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<
     if let Some(OutputConstraint::Choices(texts)) = &choices
         && (texts.is_empty() || texts.iter().any(String::is_empty))
     {
-        let span = table.get("choices").map_or(table.span, |node| node.span);
-        problems.error(
-            span,
-            &table.path_of("choices"),
-            "`choices` needs at least one text, and none that is empty",
-        );
+        table.error("choices", "`choices` needs at least one text, and none that is empty", problems);
         return None;
     }
     let mut given = [grammar, schema, choices].into_iter().flatten();
@@ -306,7 +289,7 @@ fn lora(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LoraCo
     let node = table.get("lora")?;
     let mut lora = MappingReader::open(node, table.path_of("lora"), problems)?;
     let path = lora.required_text("path", problems);
-    let path_span = lora.get("path").map_or(lora.span, |node| node.span);
+    let path_span = lora.span_of("path");
     let scale = lora.float("scale", -100.0..=100.0, problems).unwrap_or(1.0);
     lora.finish(problems);
     path.map(|path| LoraConfig { path: PathBuf::from(path), path_span, scale })
@@ -315,8 +298,7 @@ fn lora(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LoraCo
 /// What no single value shows to be wrong.
 fn check_together(config: &LlamaCppConfig, table: &mut MappingReader<'_>, problems: &mut Problems) {
     let mut wrong = |key: &'static str, message: &str, help: &str| {
-        let span = table.get(key).map_or(table.span, |node| node.span);
-        problems.error(span, &table.path_of(key), message.to_owned()).help(help);
+        table.error(key, message, problems).help(help);
     };
     if config.deterministic && config.flash_attention == FlashAttention::On {
         let message = "flash attention computes other bits with other numbers of threads, so it is off where \

@@ -123,7 +123,7 @@ fn read_link(node: &Node, path: &str, problems: &mut Problems) -> Option<Preproc
         );
         return None;
     };
-    let reference = PluginReference::read(&name, path, text, "preprocessor", problems)?;
+    let reference = PluginReference::read(name.span, path, text, "preprocessor", problems)?;
     Some(PreprocessSpec { reference, kwargs, span: name.span })
 }
 
@@ -150,7 +150,7 @@ pub(super) fn read_hooks(
         };
         let Some(node) = table.get(key) else { continue };
         let path = table.path_of(key);
-        if let Some(reference) = PluginReference::read(node, &path, &text, "doc-hook", problems) {
+        if let Some(reference) = PluginReference::read(node.span, &path, &text, "doc-hook", problems) {
             let inherited = preprocess.last().and_then(|last| last.kwargs.clone());
             hooks.push(HookSpec { kind, reference, kwargs, inherited, span: node.span });
         }

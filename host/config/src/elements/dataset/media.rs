@@ -1,7 +1,7 @@
 //! How media of Samples are found and made ready.
 
 use super::chain::PreprocessSpec;
-use super::source::{expand_home, read_path};
+use super::source::expand_home;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
@@ -40,39 +40,31 @@ impl MediaSpec {
     /// preprocessor.
     pub(super) fn read(
         table: &mut MappingReader<'_>,
+        content_root: Option<PathBuf>,
         preprocess: &[PreprocessSpec],
         problems: &mut Problems,
     ) -> MediaSpec {
         let of_kwargs = || root_of(preprocess).and_then(Node::as_text).map(expand_home);
-        let content_root = read_path(table, "content_root", problems).or_else(of_kwargs);
-        let mut spec = MediaSpec {
-            content_root,
-            allowed_roots: Vec::new(),
-            embed_local_media: table.boolean("embed_local_media", problems).unwrap_or(false),
-            min_pixels: None,
-            max_pixels: None,
-            factor: None,
-            most_pixels: 64 << 20,
-            most_mib: 64,
-        };
-        let Some(node) = table.free_map("media", problems) else { return spec };
-        let Some(mut media) = MappingReader::open(node, table.path_of("media"), problems) else {
-            return spec;
-        };
+        let content_root = content_root.or_else(of_kwargs);
+        let embed_local_media = table.boolean("embed_local_media", problems).unwrap_or(false);
+        let node = table.free_map("media", problems);
+        let mut media = table.section(node, "media", problems);
         let roots = media.texts("allowed_roots", problems).unwrap_or_default();
-        spec.allowed_roots = roots.iter().map(|root| expand_home(root)).collect();
-        spec.min_pixels = media.integer("min_pixels", 1..=1 << 30, problems);
-        spec.max_pixels = media.integer("max_pixels", 1..=1 << 30, problems);
-        spec.factor =
-            media.integer("factor", 1..=1024, problems).and_then(|factor| u32::try_from(factor).ok());
-        spec.most_pixels = media.integer("most_pixels", 1..=1 << 30, problems).unwrap_or(spec.most_pixels);
-        spec.most_mib = media.integer("most_mib", 1..=1 << 20, problems).unwrap_or(spec.most_mib);
+        let spec = MediaSpec {
+            content_root,
+            allowed_roots: roots.iter().map(|root| expand_home(root)).collect(),
+            embed_local_media,
+            min_pixels: media.integer("min_pixels", 1..=1 << 30, problems),
+            max_pixels: media.integer("max_pixels", 1..=1 << 30, problems),
+            factor: media.number("factor", 1..=1024, problems),
+            most_pixels: media.integer("most_pixels", 1..=1 << 30, problems).unwrap_or(64 << 20),
+            most_mib: media.integer("most_mib", 1..=1 << 20, problems).unwrap_or(64),
+        };
         if let (Some(least), Some(most)) = (spec.min_pixels, spec.max_pixels)
             && least > most
         {
             let message = format!("`min_pixels` ({least}) is above `max_pixels` ({most})");
-            let span = media.get("min_pixels").map_or(node.span, |node| node.span);
-            problems.error(span, &media.path_of("min_pixels"), message);
+            media.error("min_pixels", message, problems);
         }
         media.finish(problems);
         spec

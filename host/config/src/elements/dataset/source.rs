@@ -9,9 +9,10 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// The format of a file of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileFormat {
     /// One JSON object a line.
+    #[default]
     Jsonl,
     /// One JSON array of objects.
     Json,
@@ -35,19 +36,12 @@ pub enum DataSource {
 impl DataSource {
     /// No files at all, where the source could not be read, which is an error already.
     pub(super) fn none() -> DataSource {
-        DataSource::Files(FilesSpec {
-            format: FileFormat::Jsonl,
-            paths: Vec::new(),
-            shown: Vec::new(),
-            delimiter: None,
-            columns: None,
-            records: None,
-        })
+        DataSource::Files(FilesSpec::default())
     }
 }
 
 /// Files of rows, which count as one dataset in their order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FilesSpec {
     /// Their format.
     pub format: FileFormat,
@@ -167,9 +161,8 @@ fn read_delimiter(table: &mut MappingReader<'_>, problems: &mut Problems) -> Opt
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Some(*byte),
         _ => {
-            let span = table.get("delimiter").map_or(table.span, |node| node.span);
             let message = "`delimiter` must be one ASCII character, and neither a quote nor a line break";
-            problems.error(span, &table.path_of("delimiter"), message);
+            table.error("delimiter", message, problems);
             None
         }
     }
@@ -190,9 +183,8 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
     }
     let endpoint = table.text("endpoint", problems).unwrap_or_else(|| "https://huggingface.co".to_owned());
     if let Err((message, help)) = check_address(&endpoint, "endpoint") {
-        let span = table.get("endpoint").map_or(table.span, |node| node.span);
         let help = help.replace("`api_key` or `headers`, which are", "`token`, which is");
-        problems.error(span, &table.path_of("endpoint"), message).help(help);
+        table.error("endpoint", message, problems).help(help);
     }
     let revision = table.text("revision", problems).unwrap_or_else(|| "main".to_owned());
     let (subset, split) = (table.text("subset", problems), table.text("split", problems));

@@ -14,9 +14,8 @@ pub(super) fn read(table: &mut MappingReader<'_>, kind: HttpKind, problems: &mut
         }
         return None;
     };
-    let span = table.get("base_url").map_or(table.span, |node| node.span);
     if let Err((message, help)) = check(&text, "base_url") {
-        problems.error(span, &table.path_of("base_url"), message).help(help);
+        table.error("base_url", message, problems).help(help);
         return None;
     }
     Some(text.trim_end_matches('/').to_owned())

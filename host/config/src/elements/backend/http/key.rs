@@ -103,56 +103,50 @@ impl ApiKey {
         let fail = |key, message: String, help: &str| {
             Err(KeyError { key, span: self.span, message, help: help.to_owned() })
         };
-        let (key, value) = match &self.source {
-            KeySource::Nobody => return Ok(None),
-            KeySource::Given(secret, _) => ("api_key", secret.reveal().to_owned()),
-            KeySource::Variable(name) => match std::env::var(name) {
-                Ok(value) if !value.trim().is_empty() => ("api_key_env", value),
-                Ok(_) => {
-                    return fail(
-                        "api_key_env",
-                        format!("the environment variable {name} is empty"),
-                        "put the key into it",
-                    );
-                }
-                Err(std::env::VarError::NotPresent) => {
-                    let help = "put the key into it, or leave `api_key_env` out where the server wants none";
-                    return fail("api_key_env", format!("the environment variable {name} is not set"), help);
-                }
-                Err(std::env::VarError::NotUnicode(_)) => {
-                    return fail(
-                        "api_key_env",
-                        format!("the environment variable {name} is not UTF-8"),
-                        "keys are ASCII",
-                    );
-                }
-            },
-            KeySource::File(path) => {
-                let mut text = String::new();
-                let read = std::fs::File::open(path)
-                    .and_then(|file| file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text));
-                if let Err(error) = read {
-                    let message = format!("cannot read the key from {}: {error}", shown_path(path));
-                    return fail("api_key_file", message, "the file holds the key and nothing else");
-                }
-                // Editors end a file with a line break.
-                let key = text.trim_end_matches(['\r', '\n']);
-                if key.trim().is_empty() {
-                    let message = format!("the file {} holds no key", shown_path(path));
-                    return fail("api_key_file", message, "the file holds the key and nothing else");
-                }
-                ("api_key_file", key.to_owned())
+        let checked = |key, value: &str| {
+            if !value.chars().any(|character| character.is_control() || !character.is_ascii()) {
+                return Ok(Some(SecretString::new(key, value)));
             }
-        };
-        if value.chars().any(|character| character.is_control() || !character.is_ascii()) {
             let message = if value.is_ascii() {
                 format!("`{key}` holds a line break or another control character")
             } else {
                 format!("`{key}` holds a character that is not ASCII, which no header can carry")
             };
-            return fail(key, message, "look at the variable or the file that it is taken from");
+            fail(key, message, "look at the variable or the file that it is taken from")
+        };
+        match &self.source {
+            KeySource::Nobody => Ok(None),
+            KeySource::Given(secret, _) => checked("api_key", secret.reveal()),
+            KeySource::Variable(name) => {
+                let (state, help) = match std::env::var(name) {
+                    Ok(value) if !value.trim().is_empty() => return checked("api_key_env", &value),
+                    Ok(_) => ("is empty", "put the key into it"),
+                    Err(std::env::VarError::NotPresent) => (
+                        "is not set",
+                        "put the key into it, or leave `api_key_env` out where the server wants none",
+                    ),
+                    Err(std::env::VarError::NotUnicode(_)) => ("is not UTF-8", "keys are ASCII"),
+                };
+                fail("api_key_env", format!("the environment variable {name} {state}"), help)
+            }
+            KeySource::File(path) => {
+                const HELP: &str = "the file holds the key and nothing else";
+                let mut text = String::new();
+                let read = std::fs::File::open(path)
+                    .and_then(|file| file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text));
+                if let Err(error) = read {
+                    let message = format!("cannot read the key from {}: {error}", shown_path(path));
+                    return fail("api_key_file", message, HELP);
+                }
+                // Editors end a file with a line break.
+                let key = text.trim_end_matches(['\r', '\n']);
+                if key.trim().is_empty() {
+                    let message = format!("the file {} holds no key", shown_path(path));
+                    return fail("api_key_file", message, HELP);
+                }
+                checked("api_key_file", key)
+            }
         }
-        Ok(Some(SecretString::new(key, &value)))
     }
 
     /// Whether a key that is not in the configuration itself can be had.

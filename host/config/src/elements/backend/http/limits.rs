@@ -1,7 +1,7 @@
 //! How a server is reached, what is sent again, and how much it is asked.
 
 use super::address;
-use crate::elements::backend::{seconds, small};
+use crate::elements::backend::seconds;
 use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
 use crate::source::Span;
@@ -71,15 +71,15 @@ impl HttpConnection {
     pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpConnection {
         let read_timeout = table.float("read_timeout", 0.001..=86_400.0, problems);
         let certificate = table.text("ca_certificate", problems);
-        let certificate_span = table.get("ca_certificate").map_or(table.span, |node| node.span);
-        let mebibytes = small(table, "max_response_mib", 1..=1024, 8, problems);
+        let certificate_span = table.span_of("ca_certificate");
+        let mebibytes: usize = table.number("max_response_mib", 1..=1024, problems).unwrap_or(8);
         HttpConnection {
             connect_timeout: seconds(table, "connect_timeout", 10.0, problems),
             read_timeout: read_timeout.map(Duration::from_secs_f64),
             timeout: seconds(table, "timeout", 120.0, problems),
             proxy: read_proxy(table, problems),
             ca_certificate: certificate.map(|path| (PathBuf::from(path), certificate_span)),
-            most_response_bytes: usize::try_from(mebibytes).unwrap_or(8) << 20,
+            most_response_bytes: mebibytes << 20,
         }
     }
 }
@@ -91,9 +91,8 @@ fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
         None | Some("environment") => Proxy::Environment,
         Some("none") => Proxy::Direct,
         Some(text) => {
-            let span = table.get("proxy").map_or(table.span, |node| node.span);
             if let Err((message, _)) = address::check(text, "proxy") {
-                problems.error(span, &table.path_of("proxy"), message).help(
+                table.error("proxy", message, problems).help(
                     "use `environment`, `none`, or an address like http://proxy:3128; a user goes into \
                      `proxy_user`, and a password into `proxy_password`",
                 );
@@ -103,11 +102,8 @@ fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
         }
     };
     for key in ["proxy_user", "proxy_password"] {
-        if let Some(node) = table.get(key)
-            && !matches!(&proxy, Proxy::Address(_, Some(_)))
-        {
-            let message = format!("`{key}` needs an address in `proxy`, and `proxy_user`");
-            problems.error(node.span, &table.path_of(key), message);
+        if table.get(key).is_some() && !matches!(&proxy, Proxy::Address(_, Some(_))) {
+            table.error(key, format!("`{key}` needs an address in `proxy`, and `proxy_user`"), problems);
         }
     }
     proxy
@@ -116,12 +112,12 @@ fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
 impl HttpRetry {
     pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpRetry {
         HttpRetry {
-            most: small(table, "max_retries", 0..=100, 5, problems),
+            most: table.number("max_retries", 0..=100, problems).unwrap_or(5),
             base: seconds(table, "retry_base", 0.5, problems),
             limit: seconds(table, "retry_limit", 30.0, problems),
             asked_limit: seconds(table, "retry_after_limit", 600.0, problems),
             outage_limit: seconds(table, "outage_limit", 60.0, problems),
-            outage_after: small(table, "outage_after", 1..=100_000, 16, problems),
+            outage_after: table.number("outage_after", 1..=100_000, problems).unwrap_or(16),
         }
     }
 }

@@ -156,21 +156,10 @@ impl HttpProtocol {
 
 impl OpenAiOptions {
     /// Sampling parameters without those that are left out of bodies: of the limit either name leaves it out.
-    pub(super) fn without_omitted(&self, params: SamplingParams) -> SamplingParams {
-        let is_sent = |name: &str| !self.omit_params.iter().any(|omitted| omitted == name);
-        let is_limited = is_sent("max_tokens") && is_sent("max_completion_tokens");
-        SamplingParams {
-            max_new_tokens: params.max_new_tokens.filter(|_| is_limited),
-            temperature: params.temperature.filter(|_| is_sent("temperature")),
-            top_p: params.top_p.filter(|_| is_sent("top_p")),
-            top_k: params.top_k.filter(|_| is_sent("top_k")),
-            min_p: params.min_p.filter(|_| is_sent("min_p")),
-            seed: params.seed.filter(|_| is_sent("seed")),
-            stop: params.stop.filter(|_| is_sent("stop")),
-            presence_penalty: params.presence_penalty.filter(|_| is_sent("presence_penalty")),
-            frequency_penalty: params.frequency_penalty.filter(|_| is_sent("frequency_penalty")),
-            repetition_penalty: params.repetition_penalty.filter(|_| is_sent("repetition_penalty")),
-        }
+    pub(super) fn without_omitted(&self, mut params: SamplingParams) -> SamplingParams {
+        let is_omitted = |name: &str| self.omit_params.iter().any(|omitted| omitted == name);
+        OMITTABLE.iter().filter(|(name, _)| is_omitted(name)).for_each(|(_, omit)| omit(&mut params));
+        params
     }
 
     fn read(stream: bool, table: &mut MappingReader<'_>, problems: &mut Problems) -> OpenAiOptions {
@@ -198,27 +187,27 @@ impl OpenAiOptions {
 }
 
 /// What may be left out of a body, by the names that it has there.
-const OMITTED: [&str; 11] = [
-    "max_tokens",
-    "max_completion_tokens",
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "seed",
-    "stop",
-    "presence_penalty",
-    "frequency_penalty",
-    "repetition_penalty",
+const OMITTABLE: [(&str, fn(&mut SamplingParams)); 11] = [
+    ("max_tokens", |params| params.max_new_tokens = None),
+    ("max_completion_tokens", |params| params.max_new_tokens = None),
+    ("temperature", |params| params.temperature = None),
+    ("top_p", |params| params.top_p = None),
+    ("top_k", |params| params.top_k = None),
+    ("min_p", |params| params.min_p = None),
+    ("seed", |params| params.seed = None),
+    ("stop", |params| params.stop = None),
+    ("presence_penalty", |params| params.presence_penalty = None),
+    ("frequency_penalty", |params| params.frequency_penalty = None),
+    ("repetition_penalty", |params| params.repetition_penalty = None),
 ];
 
 fn read_omitted(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<String> {
     const KEY: &str = "omit_params";
     let omitted = table.texts(KEY, problems).unwrap_or_default();
-    let Some(span) = table.get(KEY).map(|node| node.span) else { return omitted };
-    for name in omitted.iter().filter(|name| !OMITTED.contains(&name.as_str())) {
+    let known = OMITTABLE.map(|(name, _)| name);
+    for name in omitted.iter().filter(|name| !known.contains(&name.as_str())) {
         let message = format!("`{name}` is no sampling parameter that is sent");
-        problems.error(span, &table.path_of(KEY), message).known(name, OMITTED);
+        table.error(KEY, message, problems).known(name, known);
     }
     omitted
 }
@@ -227,8 +216,7 @@ fn read_omitted(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<S
 fn header_text(table: &mut MappingReader<'_>, key: &'static str, problems: &mut Problems) -> Option<String> {
     let text = table.text(key, problems)?;
     if text.chars().any(char::is_control) || !text.is_ascii() {
-        let span = table.get(key).map_or(table.span, |node| node.span);
-        problems.error(span, &table.path_of(key), format!("`{key}` holds a character that no header may"));
+        table.error(key, format!("`{key}` holds a character that no header may"), problems);
         return None;
     }
     Some(text)
@@ -238,6 +226,6 @@ fn header_text(table: &mut MappingReader<'_>, key: &'static str, problems: &mut 
 fn read_logprobs(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u32> {
     match table.get("logprobs")?.value {
         NodeValue::Bool(is_wanted) => is_wanted.then_some(0),
-        _ => table.integer("logprobs", 0..=20, problems).and_then(|number| u32::try_from(number).ok()),
+        _ => table.number("logprobs", 0..=20, problems),
     }
 }
