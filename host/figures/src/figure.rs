@@ -23,13 +23,12 @@ pub struct MetricFigure {
     pub metric_id: String,
     /// What computed it.
     pub implementation: String,
-    /// Version of the form of answers and score cards; empty in older summaries.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// Version of the form of answers and score cards.
     pub schema_version: String,
     /// Version of the scoring.
     pub scorer_version: String,
     /// Version of what writes the prompts of the task: the name of each prompt or component with the beginning of its
-    /// digest, joined by `+`; empty in older summaries.
+    /// digest, joined by `+`; empty where it is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt_version: String,
     /// How the scores became one value.
@@ -38,7 +37,7 @@ pub struct MetricFigure {
     pub value_name: String,
     /// Whether more is better.
     pub higher_is_better: bool,
-    /// Least and largest score that there can be; absent where the metric does not declare both, and in older summaries.
+    /// Least and largest score that there can be; absent where the metric does not declare both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
     /// The value; null when nothing was scored, for `identity` and `categorical`, and where
@@ -55,7 +54,6 @@ pub struct MetricFigure {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub total_is_least: bool,
     /// How often each sample was asked; its score is the mean over those that were scored.
-    #[serde(default = "once")]
     pub repeats: u64,
     /// The standard error of the value; null where it is unknown.
     pub stderr: Option<f64>,
@@ -95,10 +93,6 @@ impl MetricFigure {
     }
 }
 
-fn once() -> u64 {
-    1
-}
-
 /// A further figure of a metric, aggregated as its primary score is; by the mean where that is by
 /// `pass_rate`, `categorical` or a component.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,7 +103,7 @@ pub struct SubFigure {
     pub value: Option<f64>,
     /// How many samples have it.
     pub n: u64,
-    /// Least and largest value that there can be; absent where the metric does not declare both, and in older summaries.
+    /// Least and largest value that there can be; absent where the metric does not declare both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
 }

@@ -49,7 +49,6 @@ impl JudgeTally {
             judge.asked += 1;
             judge.unreadable += u64::from(is_unreadable);
             judge.readable += u64::from(!is_unreadable);
-            // Of replies that could not be read, older programs did not record how many there were.
             let attempts = own.get("attempts").and_then(Value::as_u64);
             judge.asked_again += u64::from(attempts.is_some_and(|attempts| attempts > 1));
         }
@@ -84,9 +83,9 @@ mod tests {
         let read = json!({"score": 1.0, "attempts": 1});
         let read_late = json!({"score": 1.0, "attempts": 2});
         let lost = json!({"unparseable": "no line", "attempts": 3});
-        let lost_by_older = json!({"unparseable": "no line"});
+        let without_attempts = json!({"unparseable": "no line"});
         assert_eq!(
-            counts(&["a"], &[read.clone(), read_late.clone(), lost.clone(), lost_by_older, Value::Null]),
+            counts(&["a"], &[read.clone(), read_late.clone(), lost.clone(), without_attempts, Value::Null]),
             [(4, 2, 2, 2, 0.5)]
         );
         let both = |a: &Value, b: &Value| json!({"score": 1.0, "read": 1, "judges": {"a": a, "b": b}});

@@ -36,8 +36,6 @@ pub enum IntervalMethod {
     Bootstrap,
     /// Of a difference of proportions of the same samples: that of Bonett and Price.
     AdjustedWald,
-    /// `mean ± 1.96 standard errors`: in summaries of older programs; not written any more.
-    Normal,
 }
 
 /// A confidence interval of a figure.
@@ -246,12 +244,6 @@ mod tests {
         );
         assert_eq!(t_interval(10.0, 1.0, 0, IntervalMethod::T), None);
         assert_eq!(t_interval(f64::MAX, f64::MAX, 1, IntervalMethod::T), None);
-    }
-
-    #[test]
-    fn intervals_of_older_programs_are_read() {
-        let older = serde_json::json!({"low": 0.25, "high": 0.75, "level": 0.95, "method": "normal"});
-        assert_eq!(serde_json::from_value::<Interval>(older).unwrap().method, IntervalMethod::Normal);
         assert_eq!(serde_json::to_value(IntervalMethod::T).unwrap(), "t");
     }
 

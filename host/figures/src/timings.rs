@@ -79,13 +79,10 @@ pub struct TaskTimings {
     pub retries: u64,
     /// The work of the plugins that scored, in units of about one instruction; unlike the rest, the same
     /// in every run of the same answers. Metrics that read a clock are left out.
-    #[serde(default)]
     pub scoring_fuel: u64,
     /// How long the calls took that were answered; null when there were none.
     pub latency: Option<LatencyFigures>,
-    /// From the start of a call to the first piece of its answer; null where no pieces were seen, and in
-    /// files of older programs.
-    #[serde(default)]
+    /// From the start of a call to the first piece of its answer; null where no pieces were seen.
     pub first_token: Option<LatencyFigures>,
 }
 
@@ -116,15 +113,11 @@ pub struct Timings {
     pub throughput_inference_samples_per_s: Option<f64>,
     /// `finished` over evaluation time.
     pub throughput_auto_eval_samples_per_s: Option<f64>,
-    /// Model calls over inference time, those that were made again counted too; null in files of older
-    /// programs, as the next two.
-    #[serde(default)]
+    /// Model calls over inference time, those that were made again counted too.
     pub throughput_requests_per_s: Option<f64>,
     /// Tokens of prompts over inference time, as far as the backends count them.
-    #[serde(default)]
     pub throughput_prompt_tokens_per_s: Option<f64>,
     /// Tokens of answers over inference time, as far as the backends count them.
-    #[serde(default)]
     pub throughput_completion_tokens_per_s: Option<f64>,
     /// Wall time over samples.
     pub latency_total_ms_per_sample: Option<f64>,
@@ -135,37 +128,28 @@ pub struct Timings {
     /// Samples that the rates are of: those that this process finished, but for those that an earlier one had asked the model
     /// about.
     pub samples: u64,
-    /// All samples that this process finished: those too that were only to be scored; 0 in files of older programs, as the
-    /// next.
-    #[serde(default)]
+    /// All samples that this process finished: those too that were only to be scored.
     pub finished: u64,
     /// Samples of the whole run that are finished.
-    #[serde(default)]
     pub samples_of_run: u64,
     /// How long the model calls of all tasks took; null when there were none.
     pub latency: Option<LatencyFigures>,
     /// From the start of a call to the first piece of its answer, of all tasks; null where no pieces were
-    /// seen, and in files of older programs.
-    #[serde(default)]
+    /// seen.
     pub first_token: Option<LatencyFigures>,
     /// From the moment that a sample was ready to that when its model call began, of all tasks; null when
-    /// there were no calls, and in files of older programs.
-    #[serde(default)]
+    /// there were no calls.
     pub queue: Option<LatencyFigures>,
-    /// Calls of this process that were made again for one that failed. In files of older programs those of all processes, with
-    /// further turns of conversations among them.
+    /// Calls of this process that were made again for one that failed.
     pub retries: u64,
-    /// Model calls that the rates are of; 0 in files of older programs, as the next two.
-    #[serde(default)]
+    /// Model calls that the rates are of.
     pub requests: u64,
     /// Tokens of prompts that the rates are of.
-    #[serde(default)]
     pub prompt_tokens: u64,
     /// Tokens of answers that the rates are of.
-    #[serde(default)]
     pub completion_tokens: u64,
     /// What each backend counted, by its id: requests, retries, answers that were kept. Which keys there are depends on
-    /// the backend; empty in files of older programs.
+    /// the backend.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backends: BTreeMap<String, Object>,
     /// The tasks, in the order of the suite.
@@ -219,8 +203,8 @@ impl<'a> TimingsBuilder<'a> {
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> TimingsBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
-            latency: LatencyBuilder::new(),
-            first_token: LatencyBuilder::new(),
+            latency: LatencyBuilder::default(),
+            first_token: LatencyBuilder::default(),
             retries: 0,
             scoring_fuel: 0,
             metrics: FigureSet::new(task, &task.timing_metrics, aggregators),
@@ -228,9 +212,9 @@ impl<'a> TimingsBuilder<'a> {
         TimingsBuilder {
             tasks: tasks.iter().map(builder).collect(),
             positions: TaskPositions::new(tasks),
-            latency: LatencyBuilder::new(),
-            first_token: LatencyBuilder::new(),
-            queue: LatencyBuilder::new(),
+            latency: LatencyBuilder::default(),
+            first_token: LatencyBuilder::default(),
+            queue: LatencyBuilder::default(),
             samples: 0,
         }
     }
@@ -389,31 +373,6 @@ mod tests {
         assert_eq!(value["backends"]["m"]["requests"], 10);
         assert_eq!(value["stages"]["judge_total_s"], 3.0);
         assert_eq!(value["throughput_completion_tokens_per_s"], Value::Null, "nobody counted them");
-    }
-
-    #[test]
-    fn files_of_older_programs_are_read() {
-        let text = timings(&[sample("a", 0, 1.0, 10.0)], &Phases::default()).to_json().unwrap();
-        let mut value: Value = serde_json::from_str(&text).unwrap();
-        let new = [
-            "first_token",
-            "queue",
-            "requests",
-            "finished",
-            "samples_of_run",
-            "prompt_tokens",
-            "completion_tokens",
-            "throughput_requests_per_s",
-            "throughput_prompt_tokens_per_s",
-            "throughput_completion_tokens_per_s",
-        ];
-        for key in new {
-            assert!(value.as_object_mut().unwrap().shift_remove(key).is_some(), "{key}");
-        }
-        value["tasks"][0].as_object_mut().unwrap().shift_remove("first_token");
-        let read = Timings::from_value(value).unwrap();
-        assert_eq!((read.queue, read.requests, read.latency.unwrap().max_ms), (None, 0, 10.0));
-        assert!(read.backends.is_empty());
     }
 
     #[test]

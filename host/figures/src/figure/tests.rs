@@ -433,17 +433,3 @@ fn an_aggregator_that_fails_gives_a_reason_and_no_value() {
     let none = folded(&[failed("t", 0, Outcome::Refused)], true);
     assert_eq!((none.value, none.error), (None, None));
 }
-
-#[test]
-fn figures_of_older_programs_are_read() {
-    let older = json!({
-        "task_id": "t", "metric_id": "m", "implementation": "m", "scorer_version": "1", "aggregation": "mean",
-        "value_name": "score", "higher_is_better": true, "value": 0.5, "n": 2, "total": 2, "coverage": 1.0,
-        "stderr": 0.5, "interval": {"low": 0.0, "high": 1.0, "level": 0.95, "method": "normal"},
-        "sub_scores": [], "error_tags": [], "outcomes": {"scored": 2},
-    });
-    let figure: MetricFigure = serde_json::from_value(older).unwrap();
-    assert_eq!((figure.repeats, figure.clusters, figure.slices.len()), (1, None, 0));
-    assert!(figure.schema_version.is_empty());
-    assert_eq!(figure.interval.unwrap().method, IntervalMethod::Normal);
-}
