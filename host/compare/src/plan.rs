@@ -219,7 +219,7 @@ fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Resul
     Ok(())
 }
 
-/// Finds margins that nothing can exceed. A run of an older program does not say how wide a scale is.
+/// Finds margins that nothing can exceed, of metrics that declare a scale.
 fn check_margins(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Result<(), CompareError> {
     for source in [new, base] {
         for task_id in source.task_ids() {
