@@ -66,7 +66,7 @@ enum PairState {
 }
 
 /// The samples of a task in both runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PairedTask {
     pub(super) task_id: String,
     pub(super) measures: Vec<Measure>,
@@ -88,12 +88,9 @@ impl PairedTask {
             task_id: task_id.to_owned(),
             columns: measures.iter().map(|_| PairedColumn::default()).collect(),
             measures,
-            clusters: Vec::new(),
             slices: vec![Vec::new(); paths],
-            numbers: HashMap::new(),
-            rows: Vec::new(),
             max_flips,
-            not_reached: 0,
+            ..PairedTask::default()
         }
     }
 
