@@ -5,21 +5,21 @@ use super::gate_changes;
 use super::gating::{self, GateDecision};
 use super::identity::{self, Difference, IdentityPart};
 use super::noninferiority::ScoreUnits;
-use super::paired_scores::PairedScores;
-use super::pairing::{Column, PairedTask};
+use super::paired_scores::{PairedScores, PendingTest};
+use super::pairing::{PairedColumn, PairedTask};
 use super::permutations::Permutations;
-use super::plan::{ComparePlan, PlannedMeasure, TaskPlan};
-use super::result::ComparisonWarning;
-use super::result::{ComparedRun, Comparison, MetricComparison, Overall, SliceDrift, TestNote};
-use super::sign_flip::{MAX_PERMUTATIONS, SignFlipTest, sign_flip_tests};
+use super::plan::{ComparePlan, PlannedMeasure};
+use super::result::{
+    ComparedRun, Comparison, ComparisonWarning, MetricComparison, Overall, SliceDrift, TestNote,
+};
+use super::sign_flip::{MAX_PERMUTATIONS, SignFlipResult, sign_flip_tests};
 use super::verdict::Verdict;
 use super::warnings;
 use super::{collecting, holm, naming};
 use gage_config::GateSpec;
 use gage_core::Digest;
-use gage_figures::RecordedRun;
-use gage_figures::Slicing;
-use gage_figures::{CompensatedSum, IntervalMethod};
+use gage_figures::{CompensatedSum, IntervalMethod, RecordedRun, Slicing};
+use itertools::Itertools as _;
 
 /// Version of the comparison as JSON.
 const COMPARISON_VERSION: u32 = 1;
@@ -74,32 +74,31 @@ pub fn compare(
 
     let gated = plan.tasks.iter().flat_map(|task| &task.measures).filter(|planned| planned.gate.is_some());
     let permutations = Permutations { default: options.permutations, gated: gated.count() };
-    let mut tests = Tests::default();
-    let mut examined = Vec::new();
+    let (mut tests, mut metrics, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     for ((task, slicing), planned) in paired.iter().zip(&plan.tasks) {
         for (column, planned) in task.columns.iter().zip(&planned.measures) {
             let alpha = planned.gate.map(|limits| limits.alpha);
             let wanted = permutations.of(alpha);
             let measured = MeasuredTask { task, planned, column, slicing };
-            let found = measured.examine(wanted, options.permutations, &mut tests);
-            if let (Some(alpha), true) = (alpha, wanted > MAX_PERMUTATIONS && !tests.is_exact(&found.test)) {
+            let ExaminedMetric { metric, scores, tests: examined } =
+                measured.examine(wanted, options.permutations);
+            let is_random = |test: &PendingTest| test.as_ref().is_err_and(|test| !test.is_exact());
+            if let (Some(alpha), true) =
+                (alpha, wanted > MAX_PERMUTATIONS && examined.first().is_some_and(is_random))
+            {
                 return Err(permutations.too_small(alpha, &planned.measure));
             }
-            examined.push((found, planned));
+            tests.extend(examined);
+            metrics.push(metric);
+            judged.push(GateDecision { scores, limits: planned.gate });
         }
     }
-    let same_run = is_same_run(base, new);
-    let results = tests.run(options);
-    let mut metrics: Vec<MetricComparison> = Vec::with_capacity(examined.len());
-    let mut judged = Vec::with_capacity(examined.len());
-    for (ExaminedMetric { mut metric, scores, test, slice_tests }, planned) in examined {
-        metric.test = results.note(test);
-        for (slice, test) in metric.slices.iter_mut().zip(slice_tests) {
-            let TestNote { worse, better, .. } = results.note(test);
+    let mut notes = run_tests(tests, options.threads);
+    for metric in &mut metrics {
+        metric.test = notes.next().unwrap_or(TestNote::NONE);
+        for (slice, TestNote { worse, better, .. }) in metric.slices.iter_mut().zip(&mut notes) {
             slice.p_value = (2.0 * worse.min(better)).min(1.0);
         }
-        judged.push(GateDecision { scores, limits: planned.gate });
-        metrics.push(metric);
     }
     adjust_slices(&mut metrics);
     let mut warnings: Vec<ComparisonWarning> = paired
@@ -117,7 +116,7 @@ pub fn compare(
         base: described(base, new),
         new: described(new, base),
         verdict,
-        same_run,
+        same_run: is_same_run(base, new),
         refusal: refusal.map(|(_, reason)| reason),
         differences,
         gate_changes: gate_changes::find(base, new, &options.gate_before, &options.gate),
@@ -148,102 +147,61 @@ fn is_same_run(base: &RecordedRun, new: &RecordedRun) -> bool {
 
 /// Metrics whose scoring has another version.
 fn scorer_differences(plan: &ComparePlan<'_>, allowed: &[IdentityPart]) -> Vec<Difference> {
-    let of_task = |task: &TaskPlan<'_>| {
-        let differing = task.measures.iter().filter(|planned| {
-            let [base, new] = &planned.scorer_versions;
-            base != new && planned.measure.sub_score.is_none()
-        });
-        let described = differing.map(|planned| {
-            let [base, new] = &planned.scorer_versions;
-            let metric_id = &planned.measure.metric_id;
-            format!("task {}: scorer_version of {metric_id}: \"{base}\" before, \"{new}\" now", task.task_id)
-        });
-        described.collect::<Vec<String>>()
-    };
     let part = IdentityPart::Plugins;
-    let listed = plan.tasks.iter().flat_map(of_task);
-    listed.map(|what| Difference { part, what, allowed: allowed.contains(&part) }).collect()
+    let measures =
+        plan.tasks.iter().flat_map(|task| task.measures.iter().map(move |planned| (task.task_id, planned)));
+    let differing = measures.filter_map(|(task_id, PlannedMeasure { measure, scorer_versions, .. })| {
+        let [base, new] = scorer_versions;
+        let metric_id = &measure.metric_id;
+        let what = format!("task {task_id}: scorer_version of {metric_id}: \"{base}\" before, \"{new}\" now");
+        (base != new && measure.sub_score.is_none()).then(|| Difference {
+            part,
+            what,
+            allowed: allowed.contains(&part),
+        })
+    });
+    differing.collect()
 }
 
-/// The tests that are done together.
-#[derive(Default)]
-struct Tests(Vec<SignFlipTest>);
-
-/// A test that is done, or the number of one that is not.
-#[derive(Clone)]
-enum PendingTest {
-    Done(TestNote),
-    Number(usize),
+/// Runs tests, those by sign flips together; gives their results in the same order.
+fn run_tests(tests: Vec<PendingTest>, threads: usize) -> impl Iterator<Item = TestNote> {
+    let mut sign_flips = Vec::new();
+    let done: Vec<Option<TestNote>> =
+        tests.into_iter().map(|test| test.map_err(|test| sign_flips.push(test)).ok()).collect();
+    let mut results = sign_flip_tests(&sign_flips, threads).into_iter();
+    let mut next = move || {
+        let SignFlipResult { worse, better, permutations } = results.next()?;
+        Some(TestNote { name: "sign_flip", worse, better, permutations })
+    };
+    done.into_iter().map(move |note| note.or_else(&mut next).unwrap_or(TestNote::NONE))
 }
 
-impl Tests {
-    fn add(&mut self, test: Result<TestNote, SignFlipTest>) -> PendingTest {
-        match test {
-            Ok(note) => PendingTest::Done(note),
-            Err(test) => {
-                self.0.push(test);
-                PendingTest::Number(self.0.len() - 1)
-            }
-        }
-    }
-
-    fn is_exact(&self, test: &PendingTest) -> bool {
-        match test {
-            PendingTest::Done(_) => true,
-            PendingTest::Number(number) => self.0.get(*number).is_some_and(SignFlipTest::is_exact),
-        }
-    }
-
-    fn run(self, options: &CompareOptions) -> TestResults {
-        let found = sign_flip_tests(&self.0, options.threads);
-        let note = |found: super::SignFlipResult| TestNote {
-            name: "sign_flip",
-            worse: found.worse,
-            better: found.better,
-            permutations: found.permutations,
-        };
-        TestResults(found.into_iter().map(note).collect())
-    }
-}
-
-struct TestResults(Vec<TestNote>);
-
-impl TestResults {
-    fn note(&self, test: PendingTest) -> TestNote {
-        let nothing = TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None };
-        match test {
-            PendingTest::Done(note) => note,
-            PendingTest::Number(number) => self.0.get(number).cloned().unwrap_or(nothing),
-        }
-    }
-}
-
-/// A measure with everything but its tests.
+/// A measure with its tests: that of the whole task, then those of its slices.
 struct ExaminedMetric {
     metric: MetricComparison,
     scores: PairedScores,
-    test: PendingTest,
-    slice_tests: Vec<PendingTest>,
+    tests: Vec<PendingTest>,
 }
 
 /// One measure of a task with its column of scores in both runs.
 struct MeasuredTask<'a> {
     task: &'a PairedTask,
     planned: &'a PlannedMeasure,
-    column: &'a Column,
+    column: &'a PairedColumn,
     slicing: &'a Slicing,
 }
 
 impl MeasuredTask<'_> {
-    /// The measure with its tests, which are added to `tests`: that of the whole task with so many permutations, those of
-    /// slices with the default number of them.
-    fn examine(&self, permutations: u32, default_permutations: u32, tests: &mut Tests) -> ExaminedMetric {
+    /// The measure with its tests: that of the whole task with `permutations`, those of slices with the default number of
+    /// them.
+    fn examine(&self, permutations: u32, default_permutations: u32) -> ExaminedMetric {
         let MeasuredTask { task, planned, column, .. } = self;
         let measure = &planned.measure;
         let scores = self.scores(task.paired());
-        let (slices, slice_tests) = match measure.sub_score {
-            None => self.examine_slices(default_permutations, tests),
-            Some(_) => (Vec::new(), Vec::new()),
+        let mut tests = vec![scores.test(seed_of(&self.name()), permutations)];
+        let slices = match measure.sub_score {
+            None => self.examine_slices(default_permutations, &mut tests),
+            Some(_) => Vec::new(),
         };
         let total = task.counts().total;
         let means = scores.means();
@@ -256,8 +214,8 @@ impl MeasuredTask<'_> {
             n: scores.count(),
             // Counts of samples stay far below 2^53.
             coverage: if total == 0 { 0.0 } else { scores.count() as f64 / total as f64 },
-            unscored_base: Column::unscored(&column.base, task.paired()),
-            unscored_new: Column::unscored(&column.new, task.paired()),
+            unscored_base: column.base.unscored(task.paired()),
+            unscored_new: column.new.unscored(task.paired()),
             not_finite: column.not_finite,
             too_large: column.too_large,
             base: means.map(|(base, ..)| base),
@@ -267,24 +225,19 @@ impl MeasuredTask<'_> {
             worse: scores.worse,
             better: scores.better,
             clusters: scores.cluster_count(),
-            test: TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None },
+            test: TestNote::NONE,
             smallest_visible: None,
             gate: None,
             flips: column.flips(),
             error_tags: if measure.sub_score.is_none() { column.tags.drift() } else { Vec::new() },
             slices,
         };
-        let test = tests.add(scores.test(seed_of(&self.name()), permutations));
-        ExaminedMetric { metric, scores, test, slice_tests }
+        ExaminedMetric { metric, scores, tests }
     }
 
-    /// The slices that have scores, with their tests.
-    fn examine_slices(
-        &self,
-        default_permutations: u32,
-        tests: &mut Tests,
-    ) -> (Vec<SliceDrift>, Vec<PendingTest>) {
-        let (mut slices, mut slice_tests) = (Vec::new(), Vec::new());
+    /// The slices that have scores. Their tests are added to `tests`.
+    fn examine_slices(&self, permutations: u32, tests: &mut Vec<PendingTest>) -> Vec<SliceDrift> {
+        let mut slices = Vec::new();
         for ((by, names), members) in self.slicing.slices().zip(&self.task.slices) {
             let mut members = members.clone();
             members.sort_unstable();
@@ -296,7 +249,7 @@ impl MeasuredTask<'_> {
                     continue;
                 };
                 let seed = seed_of(&[&self.name()[..], &[by, key]].concat());
-                slice_tests.push(tests.add(scores.test(seed, default_permutations)));
+                tests.push(scores.test(seed, permutations));
                 slices.push(SliceDrift {
                     by: by.to_owned(),
                     key: key.clone(),
@@ -310,7 +263,7 @@ impl MeasuredTask<'_> {
                 });
             }
         }
-        (slices, slice_tests)
+        slices
     }
 
     /// The scores of those of the samples that are scored in both runs.
@@ -351,67 +304,37 @@ fn adjust_slices(metrics: &mut [MetricComparison]) {
     }
 }
 
-/// A metric over all tasks that have it, while these are gone through.
-struct PooledScores {
-    overall: Overall,
-    base: CompensatedSum,
-    new: CompensatedSum,
-    units: ScoreUnits,
-    method: IntervalMethod,
-}
-
 /// The metrics that several tasks have, over all samples of these.
 fn overall(metrics: &[MetricComparison], judged: &[GateDecision]) -> Vec<Overall> {
-    let mut found: Vec<PooledScores> = Vec::new();
-    for (metric, GateDecision { scores, .. }) in
-        metrics.iter().zip(judged).filter(|(metric, _)| metric.sub_score.is_none())
-    {
-        let Some((base, new, _)) = scores.means() else { continue };
-        let place = found.iter().position(|pooled| pooled.overall.metric_id == metric.metric_id);
-        let place = place.unwrap_or_else(|| {
-            found.push(PooledScores::new(&metric.metric_id));
-            found.len() - 1
-        });
-        let Some(pooled) = found.get_mut(place) else { continue };
-        pooled.overall.tasks += 1;
-        pooled.overall.n += metric.n;
-        pooled.base.add(base * metric.n as f64);
-        pooled.new.add(new * metric.n as f64);
-        // What is uncertain is so in both directions, so that of the metric does not matter.
-        pooled.units.add(scores.units());
-        if metric.clusters.is_some() {
-            pooled.method = scores.method();
-        }
-    }
-    found.into_iter().filter(|pooled| pooled.overall.tasks > 1).map(PooledScores::finish).collect()
+    let primary = metrics.iter().zip(judged).filter(|(metric, _)| metric.sub_score.is_none() && metric.n > 0);
+    let metric_ids = primary.clone().map(|(metric, _)| &metric.metric_id).unique();
+    let parts = metric_ids
+        .map(|metric_id| primary.clone().filter(|(metric, _)| metric.metric_id == *metric_id).collect());
+    parts.filter_map(|parts: Vec<_>| pooled(&parts)).collect()
 }
 
-impl PooledScores {
-    fn new(metric_id: &str) -> PooledScores {
-        let overall = Overall {
-            metric_id: metric_id.to_owned(),
-            tasks: 0,
-            n: 0,
-            base: 0.0,
-            new: 0.0,
-            difference: 0.0,
-            interval: None,
-        };
-        PooledScores {
-            overall,
-            base: CompensatedSum::default(),
-            new: CompensatedSum::default(),
-            units: ScoreUnits::default(),
-            method: IntervalMethod::T,
-        }
-    }
-
-    fn finish(mut self) -> Overall {
-        let count = self.overall.n as f64;
-        self.overall.base = self.base.divided_by(count);
-        self.overall.new = self.new.divided_by(count);
-        self.overall.difference = self.overall.new - self.overall.base;
-        self.overall.interval = self.units.interval(self.overall.difference, self.method);
-        self.overall
-    }
+/// A metric over all samples of the tasks that have it; `None` for one task.
+fn pooled(parts: &[(&MetricComparison, &GateDecision)]) -> Option<Overall> {
+    let (first, _) = parts.first().filter(|_| parts.len() > 1)?;
+    let n = parts.iter().map(|(metric, _)| metric.n).sum();
+    let mean = |mean_of: fn(&MetricComparison) -> Option<f64>| {
+        let mut sum = CompensatedSum::default();
+        sum.extend(parts.iter().filter_map(|(metric, _)| Some(mean_of(metric)? * metric.n as f64)));
+        sum.divided_by(n as f64)
+    };
+    let (base, new) = (mean(|metric| metric.base), mean(|metric| metric.new));
+    let mut units = ScoreUnits::default();
+    // What is uncertain is so in both directions, so that of the metric does not matter.
+    parts.iter().for_each(|(_, judged)| units.add(judged.scores.units()));
+    let is_clustered = parts.iter().any(|(metric, _)| metric.clusters.is_some());
+    let method = if is_clustered { IntervalMethod::Cluster } else { IntervalMethod::T };
+    Some(Overall {
+        metric_id: first.metric_id.clone(),
+        tasks: parts.len() as u64,
+        n,
+        base,
+        new,
+        difference: new - base,
+        interval: units.interval(new - base, method),
+    })
 }

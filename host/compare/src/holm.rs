@@ -9,14 +9,11 @@
 /// the result times the level is the adjusted p-value.
 pub(super) fn holm(tests: &[(f64, f64)]) -> Vec<f64> {
     let ratios: Vec<f64> = tests.iter().map(|(p_value, alpha)| p_value / alpha).collect();
-    let mut order: Vec<usize> = (0..ratios.len()).collect();
-    let ratio = |position: usize| ratios.get(position).copied().unwrap_or(f64::INFINITY);
-    order.sort_by(|one, two| ratio(*one).total_cmp(&ratio(*two)));
     let mut adjusted = ratios.clone();
     let mut largest = 0.0_f64;
-    for (rank, position) in order.iter().enumerate() {
-        largest = largest.max(ratio(*position) * (order.len() - rank) as f64);
-        if let Some(place) = adjusted.get_mut(*position) {
+    for (rank, (position, ratio)) in ascending(&ratios).into_iter().enumerate() {
+        largest = largest.max(ratio * (ratios.len() - rank) as f64);
+        if let Some(place) = adjusted.get_mut(position) {
             *place = largest;
         }
     }
@@ -28,16 +25,20 @@ pub(super) fn holm(tests: &[(f64, f64)]) -> Vec<f64> {
 /// Benjamini and Hochberg, "Controlling the False Discovery Rate", Journal of the Royal Statistical Society B
 /// 57 (1995).
 pub(super) fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p_values.len()).collect();
-    let p_value = |position: usize| p_values.get(position).copied().unwrap_or(1.0);
-    order.sort_by(|one, two| p_value(*one).total_cmp(&p_value(*two)));
     let mut adjusted = p_values.to_vec();
     let mut least = 1.0_f64;
-    for (rank, position) in order.iter().enumerate().rev() {
-        least = least.min(p_value(*position) * order.len() as f64 / (rank + 1) as f64);
-        if let Some(place) = adjusted.get_mut(*position) {
+    for (rank, (position, p_value)) in ascending(p_values).into_iter().enumerate().rev() {
+        least = least.min(p_value * p_values.len() as f64 / (rank + 1) as f64);
+        if let Some(place) = adjusted.get_mut(position) {
             *place = least;
         }
     }
     adjusted
+}
+
+/// The numbers with their positions, the least first.
+fn ascending(numbers: &[f64]) -> Vec<(usize, f64)> {
+    let mut sorted: Vec<(usize, f64)> = numbers.iter().copied().enumerate().collect();
+    sorted.sort_by(|(_, one), (_, two)| one.total_cmp(two));
+    sorted
 }

@@ -157,10 +157,7 @@ impl<'r> Identity<'r> {
                 if let Some(role) = config.inference_role_of(task) {
                     settings["model"] = json!(self.model(role));
                 }
-                let withheld = self.withheld(config, task);
-                if !withheld.is_empty() {
-                    settings[WITHHELD] = Value::Object(withheld);
-                }
+                settings[WITHHELD] = Value::Object(self.withheld(config, task));
                 settings
             }
         }
@@ -335,14 +332,9 @@ fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value
 /// nothing in the others.
 fn shared(mut before: Value, mut now: Value) -> (Value, Value) {
     if before.get("metrics").is_some() && now.get("metrics").is_some() {
-        // Absent if no value was redacted.
-        let (one, two) = shared(before[WITHHELD].take(), now[WITHHELD].take());
-        let is_in_both = one.is_object() && two.is_object();
-        before[WITHHELD] = if is_in_both { one } else { Value::Null };
-        now[WITHHELD] = if is_in_both { two } else { Value::Null };
-        let (one, two) = shared(before["metrics"].take(), now["metrics"].take());
-        before["metrics"] = one;
-        now["metrics"] = two;
+        for key in [WITHHELD, "metrics"] {
+            (before[key], now[key]) = shared(before[key].take(), now[key].take());
+        }
         return (before, now);
     }
     if let (Value::Object(one), Value::Object(two)) = (&mut before, &mut now) {

@@ -1,5 +1,12 @@
 //! A measure: which number of a record is compared, and in which direction it is better.
 
+/// One of the two runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunSide {
+    Base,
+    New,
+}
+
 /// Which of a record's numbers is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Measure {

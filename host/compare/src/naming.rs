@@ -3,17 +3,17 @@
 use gage_figures::RecordedRun;
 use std::path::{Component, Path, PathBuf};
 
-/// What a run is called beside others: its id where no other has it, else the name of its folder with the id behind it
-/// where that is another. Of folders of one name as much stands before it as tells them apart: `monday/nightly`.
+/// What a run is called beside others: its id where no other has it, else the name of its folder followed by the id
+/// if that differs. Folders of one name get as many parent folders as distinguish them: `monday/nightly`.
 pub fn run_label<'s>(source: &RecordedRun, all: impl IntoIterator<Item = &'s RecordedRun>) -> Option<String> {
-    let place = |source: &RecordedRun| settled(Path::new(source.folder()));
+    let place = |source: &RecordedRun| canonical(Path::new(source.folder()));
     let namesakes: Vec<PathBuf> =
         all.into_iter().filter(|other| other.run_id() == source.run_id()).map(place).collect();
     (namesakes.len() > 1).then(|| label_of(&place(source), &namesakes, source.run_id()))
 }
 
 /// The whole path of a folder, without links; as it was given where it is not there any more.
-fn settled(folder: &Path) -> PathBuf {
+fn canonical(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 

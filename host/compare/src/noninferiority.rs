@@ -1,4 +1,7 @@
 //! Non-inferiority test: which losses of a mean can be ruled out, for scores that are not only 0 and 1.
+//!
+//! `statrs` gives the beta and error functions: p-values and intervals of a comparison enter no digest, so their last bit may
+//! differ between platforms.
 
 use super::binomial::crossing;
 use super::sign_flip::MAX_EXACT_UNITS;

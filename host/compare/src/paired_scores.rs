@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// How often a loss is to be seen that is called visible, and a run to tell that is called large enough.
 pub(super) const WANTED_POWER: f64 = 0.8;
 
+/// A test that is done, or one by sign flips that is not.
+pub(super) type PendingTest = Result<TestNote, SignFlipTest>;
+
 /// Scores of samples in both runs, in dataset order.
 #[derive(Debug)]
 pub(super) struct PairedScores {
@@ -122,7 +125,7 @@ impl PairedScores {
     }
 
     /// How an interval of these scores is computed that is not of 0 and 1 alone.
-    pub(super) fn method(&self) -> IntervalMethod {
+    fn method(&self) -> IntervalMethod {
         if self.clusters.is_some() { IntervalMethod::Cluster } else { IntervalMethod::T }
     }
 
@@ -151,9 +154,9 @@ impl PairedScores {
     }
 
     /// The exact test, or the differences for the test by sign flips.
-    pub(super) fn test(&self, seed: u64, permutations: u32) -> Result<TestNote, SignFlipTest> {
+    pub(super) fn test(&self, seed: u64, permutations: u32) -> PendingTest {
         if self.gains.is_empty() {
-            return Ok(TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None });
+            return Ok(TestNote::NONE);
         }
         if self.is_binary() {
             return Ok(TestNote {

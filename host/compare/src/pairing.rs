@@ -1,23 +1,24 @@
 //! Finds the partners: samples of two runs with the same task, id and content. Keeps eighteen bytes a
 //! metric and some fifty bytes besides for a pair, however large the samples are.
 
-use super::measure::Measure;
+use super::measure::{Measure, RunSide};
 use super::reading::ReadSample;
 use super::result::{Flip, TaskPairing};
-use super::tags::TagCounts;
+use super::tags::{TagCounts, TagGroup};
 use super::unscored::Unscored;
+use gage_figures::SliceMembership;
 use std::collections::{BTreeMap, HashMap};
 
-/// The numbers of one run under one measure, by the numbers of the samples.
+/// The scores of one run under one measure, by the numbers of the samples.
 #[derive(Debug, Default)]
-pub(super) struct Side {
+pub(super) struct RunScores {
     /// NaN where there is none.
     pub(super) scores: Vec<f64>,
     /// Why there is none.
     ends: Vec<Unscored>,
 }
 
-impl Side {
+impl RunScores {
     fn set(&mut self, number: usize, score: f64, end: Unscored) {
         if self.scores.len() <= number {
             self.scores.resize(number + 1, f64::NAN);
@@ -32,13 +33,22 @@ impl Side {
     pub(super) fn score(&self, number: usize) -> Option<f64> {
         self.scores.get(number).copied().filter(|score| !score.is_nan())
     }
+
+    /// Why some samples have no score.
+    pub(super) fn unscored(&self, samples: impl Iterator<Item = usize>) -> BTreeMap<Unscored, u64> {
+        let mut ends = BTreeMap::new();
+        for number in samples.filter(|number| self.score(*number).is_none()) {
+            *ends.entry(self.ends.get(number).copied().unwrap_or_default()).or_default() += 1;
+        }
+        ends
+    }
 }
 
-/// One measure of a task.
+/// One measure of a task, in both runs.
 #[derive(Debug, Default)]
-pub(super) struct Column {
-    pub(super) base: Side,
-    pub(super) new: Side,
+pub(super) struct PairedColumn {
+    pub(super) base: RunScores,
+    pub(super) new: RunScores,
     pub(super) not_finite: u64,
     pub(super) too_large: u64,
     pub(super) tags: TagCounts,
@@ -56,11 +66,11 @@ enum PairState {
 }
 
 /// The samples of a task in both runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PairedTask {
     pub(super) task_id: String,
     pub(super) measures: Vec<Measure>,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<PairedColumn>,
     /// The cluster of each sample.
     pub(super) clusters: Vec<u64>,
     /// For each path the samples that are in its slices: slice, sample.
@@ -76,14 +86,11 @@ impl PairedTask {
     pub(super) fn new(task_id: &str, measures: Vec<Measure>, paths: usize, max_flips: usize) -> PairedTask {
         PairedTask {
             task_id: task_id.to_owned(),
-            columns: measures.iter().map(|_| Column::default()).collect(),
+            columns: measures.iter().map(|_| PairedColumn::default()).collect(),
             measures,
-            clusters: Vec::new(),
             slices: vec![Vec::new(); paths],
-            numbers: HashMap::new(),
-            rows: Vec::new(),
             max_flips,
-            not_reached: 0,
+            ..PairedTask::default()
         }
     }
 
@@ -92,34 +99,34 @@ impl PairedTask {
         self.not_reached = samples.saturating_sub(self.rows.len() as u64);
     }
 
-    /// Adds a sample of the baseline; all of them come before those of the new run.
-    pub(super) fn add_base(&mut self, sample: &ReadSample) {
+    /// Adds a sample of a run, one of the new run with its cluster and its slices. All samples of the baseline come before
+    /// those of the new run.
+    pub(super) fn add(&mut self, side: RunSide, sample: &ReadSample, membership: &SliceMembership) {
+        let group = match side {
+            RunSide::Base => TagGroup::Base,
+            RunSide::New => TagGroup::New,
+        };
         for (column, value) in self.columns.iter_mut().zip(&sample.values) {
             column.not_finite += u64::from(value.is_not_finite);
             column.too_large += u64::from(value.is_too_large);
-            column.tags.add_base(&value.tags);
+            column.tags.add(&value.tags, group);
         }
-        let Some((number, is_new)) = self.number_of(sample, PairState::OnlyInBase) else { return };
-        if !is_new {
-            self.set_state(number, PairState::Duplicate);
-            return;
-        }
-        for (column, value) in self.columns.iter_mut().zip(&sample.values) {
-            column.base.set(number, value.score, value.end);
+        match side {
+            RunSide::Base => self.add_base(sample),
+            RunSide::New => self.add_new(sample, membership),
         }
     }
 
-    /// Adds a sample of the new run, with its cluster and its slices.
-    pub(super) fn add_new(&mut self, sample: &ReadSample, cluster: u64, slices: &[Vec<usize>]) {
-        for (column, value) in self.columns.iter_mut().zip(&sample.values) {
-            column.not_finite += u64::from(value.is_not_finite);
-            column.too_large += u64::from(value.is_too_large);
-            column.tags.add_new(&value.tags);
+    fn add_base(&mut self, sample: &ReadSample) {
+        match self.number_of(sample, PairState::OnlyInBase) {
+            Some((number, true)) => self.set_scores(RunSide::Base, number, sample),
+            Some((number, false)) => self.set_state(number, PairState::Duplicate),
+            None => {}
         }
-        let Some((number, is_new)) = self.number_of(sample, PairState::OnlyInNew) else { return };
-        if is_new {
-            return;
-        }
+    }
+
+    fn add_new(&mut self, sample: &ReadSample, membership: &SliceMembership) {
+        let Some((number, false)) = self.number_of(sample, PairState::OnlyInNew) else { return };
         match self.rows.get(number) {
             Some((content, PairState::OnlyInBase)) if *content == sample.content => {
                 self.set_state(number, PairState::Paired);
@@ -132,22 +139,30 @@ impl PairedTask {
             }
             None => return,
         }
-        for (column, value) in self.columns.iter_mut().zip(&sample.values) {
-            column.new.set(number, value.score, value.end);
-        }
+        self.set_scores(RunSide::New, number, sample);
         if self.clusters.len() <= number {
             self.clusters.resize(number + 1, 0);
         }
         if let Some(known) = self.clusters.get_mut(number) {
-            *known = cluster;
+            *known = membership.cluster;
         }
-        for (path, found) in self.slices.iter_mut().zip(slices) {
+        for (path, found) in self.slices.iter_mut().zip(&membership.slices) {
             let pairs = found
                 .iter()
                 .filter_map(|slice| Some((u32::try_from(*slice).ok()?, u32::try_from(number).ok()?)));
             path.extend(pairs);
         }
         self.note_flips(number, sample);
+    }
+
+    fn set_scores(&mut self, side: RunSide, number: usize, sample: &ReadSample) {
+        for (column, value) in self.columns.iter_mut().zip(&sample.values) {
+            let scores = match side {
+                RunSide::Base => &mut column.base,
+                RunSide::New => &mut column.new,
+            };
+            scores.set(number, value.score, value.end);
+        }
     }
 
     /// The number of a sample by its id, and whether it is the first with it. `None` beyond four thousand
@@ -178,7 +193,7 @@ impl PairedTask {
             if gain >= 0.0 {
                 continue;
             }
-            column.tags.add_worse(&value.tags);
+            column.tags.add(&value.tags, TagGroup::Worse);
             let place = column.flips.partition_point(|(_, other, _)| *other <= gain);
             if place < self.max_flips {
                 let flip =
@@ -217,18 +232,9 @@ impl PairedTask {
     }
 }
 
-impl Column {
+impl PairedColumn {
     /// The worst samples, the worst first.
     pub(super) fn flips(&self) -> Vec<Flip> {
         self.flips.iter().map(|(_, _, flip)| flip.clone()).collect()
-    }
-
-    /// Why those of some samples have no number.
-    pub(super) fn unscored(side: &Side, samples: impl Iterator<Item = usize>) -> BTreeMap<Unscored, u64> {
-        let mut ends = BTreeMap::new();
-        for number in samples.filter(|number| side.score(*number).is_none()) {
-            *ends.entry(side.ends.get(number).copied().unwrap_or(Unscored::NoResult)).or_default() += 1;
-        }
-        ends
     }
 }

@@ -1,9 +1,10 @@
 //! Records become samples: the repeats of one sample are averaged before it counts.
 
 use super::measure::Measure;
+use super::plan::PlannedMeasure;
 use super::unscored::Unscored;
 use gage_core::{Outcome, ScoreCard, canonical_json};
-use gage_figures::CompensatedSum;
+use gage_figures::{CompensatedSum, RecordedRun};
 use gage_record::SampleRecord;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -21,6 +22,14 @@ pub enum ContentBy {
 }
 
 impl ContentBy {
+    /// By the row where every run keeps its digests.
+    pub fn of_runs<'r>(runs: impl IntoIterator<Item = &'r RecordedRun>) -> ContentBy {
+        match runs.into_iter().all(RecordedRun::has_row_digests) {
+            true => ContentBy::Row,
+            false => ContentBy::Sample,
+        }
+    }
+
     /// A hash of what a sample was made from.
     pub fn of(self, record: &SampleRecord) -> u64 {
         match self {
@@ -40,7 +49,7 @@ pub(super) struct ReadSample {
 }
 
 /// One measure of a sample.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ReadValue {
     /// NaN where no repeat was scored.
     pub(super) score: f64,
@@ -57,14 +66,14 @@ pub(super) struct ReadValue {
 
 /// Puts the repeats of one sample together, which follow each other.
 pub(super) struct SampleReader<'m> {
-    measures: &'m [Measure],
+    measures: &'m [PlannedMeasure],
     repeat: u64,
     content: ContentBy,
     current: Option<(u64, ReadSample)>,
 }
 
 impl<'m> SampleReader<'m> {
-    pub(super) fn new(measures: &'m [Measure], repeat: u64, content: ContentBy) -> SampleReader<'m> {
+    pub(super) fn new(measures: &'m [PlannedMeasure], repeat: u64, content: ContentBy) -> SampleReader<'m> {
         SampleReader { measures, repeat: repeat.max(1), content, current: None }
     }
 
@@ -76,8 +85,8 @@ impl<'m> SampleReader<'m> {
             _ => self.current.replace((number, self.begin(record))),
         };
         if let Some((_, sample)) = &mut self.current {
-            for (value, measure) in sample.values.iter_mut().zip(self.measures) {
-                value.add(record, measure);
+            for (value, planned) in sample.values.iter_mut().zip(self.measures) {
+                value.add(record, &planned.measure);
             }
         }
         before.map(|(_, sample)| sample.averaged())
@@ -89,21 +98,11 @@ impl<'m> SampleReader<'m> {
     }
 
     fn begin(&self, record: &SampleRecord) -> ReadSample {
-        let content = self.content.of(record);
-        let value = ReadValue {
-            score: 0.0,
-            sum: CompensatedSum::default(),
-            end: Unscored::Ended(record.outcome),
-            is_not_finite: false,
-            is_too_large: false,
-            tags: Vec::new(),
-            scored: 0,
-        };
         ReadSample {
             sample_id: record.sample_id.clone(),
             id_hash: hash(&record.sample_id),
-            content,
-            values: vec![value; self.measures.len()],
+            content: self.content.of(record),
+            values: vec![ReadValue::default(); self.measures.len()],
         }
     }
 }

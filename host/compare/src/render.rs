@@ -14,6 +14,7 @@ use super::format;
 use super::reason;
 use super::result::{Comparison, MetricComparison, SliceDrift, TagDrift};
 use super::verdict::Verdict;
+use gage_figures::Interval;
 
 /// Up to this q-value a slice is said to have changed.
 const CHANGED: f64 = 0.05;
@@ -95,8 +96,11 @@ fn change_of(metric: &MetricComparison) -> String {
     let (Some(base), Some(new), Some(difference)) = (metric.base, metric.new, metric.difference) else {
         return "no sample is scored in both runs".to_owned();
     };
-    let interval = metric
-        .interval
+    change(base, new, difference, metric.interval)
+}
+
+fn change(base: f64, new: f64, difference: f64, interval: Option<Interval>) -> String {
+    let interval = interval
         .map(|interval| format!(" (95 %: {} to {})", signed(interval.low), signed(interval.high)))
         .unwrap_or_default();
     format!("{} → {}, {}{interval}", score(base), score(new), signed(difference))

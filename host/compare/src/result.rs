@@ -176,6 +176,11 @@ pub struct TestNote {
     pub permutations: Option<u32>,
 }
 
+impl TestNote {
+    /// There was nothing to test.
+    pub const NONE: TestNote = TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None };
+}
+
 /// What a gate asks of a metric, and what came of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct GateNote {

@@ -1,41 +1,37 @@
 //! Counts of the reasons for low scores, in both runs.
 
 use super::result::TagDrift;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Most reasons that are told apart; the rest is `(other)`.
 const MAX_TAGS: usize = 1_000;
+
+/// The samples whose reasons are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TagGroup {
+    Base,
+    New,
+    /// Samples of the new run that became worse.
+    Worse,
+}
 
 /// Counts of reasons.
 #[derive(Debug, Default)]
 pub(super) struct TagCounts(HashMap<String, [u64; 3]>);
 
 impl TagCounts {
-    /// Reasons of a record of the baseline.
-    pub(super) fn add_base(&mut self, tags: &[String]) {
-        self.add(tags, 0);
-    }
-
-    /// Reasons of a record of the new run.
-    pub(super) fn add_new(&mut self, tags: &[String]) {
-        self.add(tags, 1);
-    }
-
-    /// Reasons of a sample that became worse.
-    pub(super) fn add_worse(&mut self, tags: &[String]) {
-        self.add(tags, 2);
-    }
-
-    fn add(&mut self, tags: &[String], which: usize) {
+    /// Counts the reasons of a sample.
+    pub(super) fn add(&mut self, tags: &[String], group: TagGroup) {
         for tag in tags {
             let is_known = self.0.len() < MAX_TAGS || self.0.contains_key(tag);
             let tag = if is_known { tag.as_str() } else { gage_figures::OTHER_LABEL };
-            if !self.0.contains_key(tag) {
-                self.0.insert(tag.to_owned(), [0; 3]);
-            }
-            if let Some(count) = self.0.get_mut(tag).and_then(|counts| counts.get_mut(which)) {
-                *count += 1;
-            }
+            let [base, new, worse] = self.0.entry(tag.to_owned()).or_default();
+            *match group {
+                TagGroup::Base => base,
+                TagGroup::New => new,
+                TagGroup::Worse => worse,
+            } += 1;
         }
     }
 
@@ -48,12 +44,8 @@ impl TagCounts {
             worse: *worse,
         };
         let mut all: Vec<TagDrift> = self.0.iter().map(drift).collect();
-        all.sort_by(|one, two| {
-            let change = |drift: &TagDrift| drift.base.abs_diff(drift.new);
-            change(two)
-                .cmp(&change(one))
-                .then_with(|| two.worse.cmp(&one.worse))
-                .then_with(|| one.tag.cmp(&two.tag))
+        all.sort_by_cached_key(|drift| {
+            (Reverse(drift.base.abs_diff(drift.new)), Reverse(drift.worse), drift.tag.clone())
         });
         all
     }

@@ -4,7 +4,7 @@ use gage_core::Outcome;
 use serde::{Serialize, Serializer};
 
 /// Why a sample has nothing to compare under a measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unscored {
     /// It, or the metric, ended without a score.
     Ended(Outcome),
@@ -15,6 +15,7 @@ pub enum Unscored {
     /// The card has no such further figure.
     NoSubScore,
     /// It was scored, and not by this metric.
+    #[default]
     NoResult,
     /// Its score is no finite number.
     NotFinite,

@@ -2,7 +2,7 @@
 //! `data/COLLECTION/DEVELOPER/MODEL/`.
 
 use super::files::{Files, file_part, sha256};
-use super::run::{ExportedRun, Model};
+use super::run::{ExportedRun, TaskModel};
 use super::{ExportError, ExportReport, text};
 use gage_core::{MetricResult, Object};
 use gage_figures::{Aggregation, MetricFigure, TaskSummary};
@@ -114,12 +114,7 @@ pub(super) fn write(
         });
         let mut aggregate = made.aggregate(run, task, publisher);
         aggregate["detailed_evaluation_results"] = detail;
-        let mut file = files.create(&folder.join(format!("{place}/{uuid}.json")))?;
-        let text = serde_json::to_string_pretty(&aggregate)
-            .map_err(|error| ExportError::write(file.path(), error))?;
-        file.text(&text)?;
-        file.text("\n")?;
-        file.finish()?;
+        files.create(&folder.join(format!("{place}/{uuid}.json")))?.pretty_json(&aggregate)?;
     }
     if let Some(error) = records.find_map(Result::err) {
         return Err(error);
@@ -234,7 +229,7 @@ impl TaskRecord {
     }
 
     fn aggregate(&self, run: &ExportedRun<'_>, task: &TaskSummary, publisher: &Publisher) -> Value {
-        let manifest = run.manifest();
+        let manifest = run.source.manifest();
         let model = run.model(&task.task_id);
         let figures = run.figures(&task.task_id);
         let results: Vec<Value> =
@@ -249,7 +244,7 @@ impl TaskRecord {
                 "source_type": "evaluation_run",
                 "source_organization_name": publisher.organization,
                 "evaluator_relationship": publisher.relationship.name(),
-                "additional_details": details(json!({"run_id": run.id(), "status": manifest.status})),
+                "additional_details": details(json!({"run_id": run.source.run_id(), "status": manifest.status})),
             },
             "eval_library": {"name": "gage-host", "version": manifest.host_version},
             "model_info": model_info(&model, &self.model_id, &self.developer),
@@ -292,7 +287,7 @@ impl TaskRecord {
                 "source_type": "other",
                 "additional_details": details(json!({
                     "source": run.dataset_source(&task.dataset_id),
-                    "content": run.manifest().identity.datasets.get(&task.dataset_id),
+                    "content": run.source.manifest().identity.datasets.get(&task.dataset_id),
                 })),
             },
             "evaluation_timestamp": run.began().to_string(),
@@ -326,7 +321,7 @@ fn generation(task: &TaskSummary) -> Value {
     json!({"generation_args": known, "additional_details": details(Value::Object(rest))})
 }
 
-fn model_info(model: &Model, model_id: &str, developer: &str) -> Value {
+fn model_info(model: &TaskModel, model_id: &str, developer: &str) -> Value {
     let deployment = if model.is_local { "self_deployed" } else { "unknown" };
     let availability = if model.is_local { "open_weights" } else { "unknown" };
     let mut info = json!({
@@ -363,7 +358,7 @@ fn details(values: Value) -> Value {
     Value::Object(kept.collect())
 }
 
-/// How a conversation is told.
+/// The turns of a conversation.
 struct Turns {
     kind: &'static str,
     output: Value,
@@ -397,7 +392,7 @@ impl Turns {
         let answer = json!({"role": "assistant", "content": written});
         let rest = trajectory.map_or(std::slice::from_ref(&answer), Vec::as_slice);
         let messages: Vec<Value> =
-            asked.iter().chain(rest).enumerate().map(|(turn, message)| told(turn, message)).collect();
+            asked.iter().chain(rest).enumerate().map(|(turn, message)| turn_message(turn, message)).collect();
         let calls = |message: &Value| message["tool_calls"].as_array().map_or(0, Vec::len);
         Turns {
             kind: if trajectory.is_some() { "agentic" } else { "multi_turn" },
@@ -410,9 +405,9 @@ impl Turns {
     }
 }
 
-fn told(turn: usize, message: &Value) -> Value {
+fn turn_message(turn: usize, message: &Value) -> Value {
     let content = text::plain(&message["content"]).unwrap_or_else(|| message["content"].to_string());
-    let mut told =
+    let mut made =
         json!({"turn_idx": turn, "role": message["role"].as_str().unwrap_or("user"), "content": content});
     let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
     if !calls.is_empty() {
@@ -420,12 +415,12 @@ fn told(turn: usize, message: &Value) -> Value {
             let call = super::inspect_messages::tool_call(call);
             json!({"id": call["id"], "name": call["function"], "arguments": details(call["arguments"].clone())})
         };
-        told["tool_calls"] = calls.iter().map(call).collect();
+        made["tool_calls"] = calls.iter().map(call).collect();
     }
     if let Some(id) = message["tool_call_id"].as_str() {
-        told["tool_call_id"] = json!([id]);
+        made["tool_call_id"] = json!([id]);
     }
-    told
+    made
 }
 
 /// A name as a folder of the datastore.
@@ -447,7 +442,7 @@ fn model_part(model_id: &str) -> String {
 
 /// A UUID of version 4 that is the same for the same task of the same run.
 fn uuid_of(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
-    let identity = json!([run.id(), run.manifest().created_at, task.task_id]);
+    let identity = json!([run.source.run_id(), run.source.manifest().created_at, task.task_id]);
     let digits: Vec<char> = sha256(&identity.to_string()).chars().collect();
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default().iter().collect::<String>();
     format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30))

@@ -143,7 +143,7 @@ fn row(
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     let method = part.interval.and_then(|interval| serde_json::to_value(interval.method).ok());
     [
-        run.id().to_owned(),
+        run.source.run_id().to_owned(),
         model.to_owned(),
         figure.task_id.clone(),
         figure.metric_id.clone(),

@@ -93,17 +93,20 @@ impl Drop for Files {
 }
 
 impl ExportFile {
-    /// Where it will be.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Writes a JSON value and what follows it.
     pub(super) fn json(&mut self, value: &impl Serialize, end: &str) -> Result<(), ExportError> {
         let written = serde_json::to_writer(&mut *self, value).map_err(std::io::Error::from);
         written
             .and_then(|()| self.write_all(end.as_bytes()))
             .map_err(|error| ExportError::write(&self.path, error))
+    }
+
+    /// Writes a whole file of indented JSON.
+    pub(super) fn pretty_json(mut self, value: &impl Serialize) -> Result<(), ExportError> {
+        let text =
+            serde_json::to_string_pretty(value).map_err(|error| ExportError::write(&self.path, error))?;
+        self.text(&(text + "\n"))?;
+        self.finish().map(|_| ())
     }
 
     /// Writes a text.

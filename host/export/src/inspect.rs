@@ -26,7 +26,8 @@ pub(super) fn write(
         let name = format!("{}_{}_{id}.json", run.date_in_names(), file_part(&task.task_id));
         let mut file = files.create(&folder.join(name))?;
         write_head(run, task, &id, &mut file)?;
-        let log = TaskLog { model: run.model(&task.task_id).name, repeat: run.repeat(&task.task_id), id };
+        let log =
+            TaskLog { model: run.model(&task.task_id).name, repeat: run.source.repeat(&task.task_id), id };
         let mut separator = "\n";
         // Records of a task follow each other.
         while let Some(record) = records.next_if(|record| !is_of_another(record, task)) {
@@ -52,7 +53,7 @@ fn is_of_another(record: &Result<SampleRecord, ExportError>, task: &TaskSummary)
 
 /// An id of 22 characters that is the same for the same task of the same run.
 fn task_id(run: &ExportedRun<'_>, task: &TaskSummary) -> String {
-    let identity = json!([run.id(), run.manifest().created_at, task.task_id]);
+    let identity = json!([run.source.run_id(), run.source.manifest().created_at, task.task_id]);
     sha256(&identity.to_string()).chars().take(22).collect()
 }
 
@@ -63,7 +64,7 @@ fn write_head(
     id: &str,
     file: &mut ExportFile,
 ) -> Result<(), ExportError> {
-    let manifest = run.manifest();
+    let manifest = run.source.manifest();
     let (status, reason) = match manifest.status {
         RunStatus::Complete => ("success", None),
         RunStatus::Incomplete => {
@@ -96,8 +97,8 @@ fn write_head(
 }
 
 fn specification(run: &ExportedRun<'_>, task: &TaskSummary, id: &str) -> Value {
-    let manifest = run.manifest();
-    let repeat = run.repeat(&task.task_id);
+    let manifest = run.source.manifest();
+    let repeat = run.source.repeat(&task.task_id);
     let model = run.model(&task.task_id);
     let figures = run.figures(&task.task_id);
     let scorers: Vec<Value> = figures
@@ -112,7 +113,7 @@ fn specification(run: &ExportedRun<'_>, task: &TaskSummary, id: &str) -> Value {
         .collect();
     json!({
         "eval_id": id,
-        "run_id": run.id(),
+        "run_id": run.source.run_id(),
         "created": with_offset(&manifest.created_at),
         "task": task.task_id,
         "task_id": id,
@@ -207,7 +208,7 @@ fn score_of_all(figure: &MetricFigure) -> Value {
 }
 
 fn statistics(run: &ExportedRun<'_>, task: &TaskSummary) -> Value {
-    let manifest = run.manifest();
+    let manifest = run.source.manifest();
     let ended = manifest.finished_at.as_deref().map(with_offset).unwrap_or_default();
     let model = run.model(&task.task_id).name;
     let usage = usage(task.usage.prompt_tokens, task.usage.completion_tokens);

@@ -2,7 +2,7 @@
 //! `samples_TASK_DATE.jsonl`.
 
 use super::files::{ExportFile, Files, file_part, sha256};
-use super::run::{ExportedRun, Model};
+use super::run::{ExportedRun, TaskModel};
 use super::{ExportError, ExportReport, text};
 use gage_core::{Object, Outcome};
 use gage_figures::TaskSummary;
@@ -62,7 +62,7 @@ pub(super) fn write(
         let name = if is_taken { format!("{name}.{number}") } else { name };
         let file = files.create(&folder.join(format!("samples_{name}_{date}.jsonl")))?;
         let settings = generation_settings(task);
-        let repeat = run.repeat(&task.task_id);
+        let repeat = run.source.repeat(&task.task_id);
         tasks.insert(
             task.task_id.as_str(),
             TaskFile { file, hashes: sha2::Digest::new(), repeat, settings, seen: SeenTask::default() },
@@ -98,16 +98,11 @@ pub(super) fn write(
             "task {}: the run was stopped, and nobody knows how many samples were left; `n-samples.original` can only hold the {} \
              that it came to, and `gage_host.tasks` says so",
             task.task_id,
-            task.samples.reached() / run.repeat(&task.task_id)
+            task.samples.reached() / run.source.repeat(&task.task_id)
         )
     }));
     let results = results(run, &first, (hashes, seen), &mut exported.notes);
-    let mut file = files.create(&folder.join(format!("results_{date}.json")))?;
-    let text =
-        serde_json::to_string_pretty(&results).map_err(|error| ExportError::write(file.path(), error))?;
-    file.text(&text)?;
-    file.text("\n")?;
-    file.finish()?;
+    files.create(&folder.join(format!("results_{date}.json")))?.pretty_json(&results)?;
     Ok(exported)
 }
 
@@ -190,7 +185,7 @@ fn metric_name(metric_id: &str) -> String {
 /// The content of `results_*.json`.
 fn results(
     run: &ExportedRun<'_>,
-    model: &Model,
+    model: &TaskModel,
     (task_hashes, seen): (Object, HashMap<&str, SeenTask>),
     notes: &mut Vec<String>,
 ) -> Value {
@@ -206,7 +201,7 @@ fn results(
     if without_value > 0 {
         notes.push(format!("left out: {without_value} figures that have no value"));
     }
-    let manifest = run.manifest();
+    let manifest = run.source.manifest();
     let seen_of = |task: &TaskSummary| seen.get(task.task_id.as_str()).copied().unwrap_or_default();
     json!({
         "results": results,
@@ -219,7 +214,7 @@ fn results(
             Value::Object(figures.iter().map(|one| (metric_name(&one.metric_id), one.higher_is_better.into())).collect())
         }),
         "n-samples": by_task(&|task| {
-            let repeat = run.repeat(&task.task_id);
+            let repeat = run.source.repeat(&task.task_id);
             json!({"original": task.samples.total / repeat, "effective": task.samples.reached() / repeat})
         }),
         "config": {
@@ -254,7 +249,7 @@ fn task_results(run: &ExportedRun<'_>, task: &TaskSummary, without_value: &mut u
     let mut results = json!({
         "name": task.task_id,
         "alias": task.task_id,
-        "sample_len": task.samples.reached() / run.repeat(&task.task_id),
+        "sample_len": task.samples.reached() / run.source.repeat(&task.task_id),
     });
     let mut counts = Object::new();
     for figure in run.figures(&task.task_id) {
@@ -292,9 +287,9 @@ fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_c
         "num_fewshot": shots,
         "metric_list": metrics,
         "output_type": if is_choice { "multiple_choice" } else { "generate_until" },
-        "repeats": run.repeat(&task.task_id),
+        "repeats": run.source.repeat(&task.task_id),
         "should_decontaminate": false,
-        "metadata": {"version": version(run, task), "dataset": run.manifest().identity.datasets.get(&task.dataset_id)},
+        "metadata": {"version": version(run, task), "dataset": run.source.manifest().identity.datasets.get(&task.dataset_id)},
     });
     if let Some(source) = run.dataset_source(&task.dataset_id) {
         config["dataset_path"] = source.into();

@@ -1,21 +1,21 @@
 //! The run that is exported: what the formats need to know of it besides its samples.
 
 use super::ExportError;
-use gage_config::{BackendKind, PipelineConfig, TaskSpec};
+use gage_config::{BackendKind, TaskSpec};
 use gage_figures::RecordedRun;
 use gage_figures::{MetricFigure, Summary, TaskSummary};
-use gage_record::{Manifest, RunStatus, SampleRecord, unix_seconds};
+use gage_record::{RunStatus, SampleRecord, unix_seconds};
 use serde_json::Value;
 
 /// A run that is exported.
 pub(super) struct ExportedRun<'s> {
-    source: &'s RecordedRun,
+    pub(super) source: &'s RecordedRun,
     pub(super) summary: &'s Summary,
 }
 
 /// The backend that a task asks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Model {
+pub(super) struct TaskModel {
     /// What it is called.
     pub(super) name: String,
     /// The type of its backend: `llama_cpp`, `openai_http`.
@@ -42,16 +42,6 @@ impl<'s> ExportedRun<'s> {
         Ok(ExportedRun { source, summary })
     }
 
-    /// The manifest.
-    pub(super) fn manifest(&self) -> &Manifest {
-        self.source.manifest()
-    }
-
-    /// The run's id.
-    pub(super) fn id(&self) -> &str {
-        self.source.run_id()
-    }
-
     /// All records, in the order of tasks and rows.
     pub(super) fn records(
         &self,
@@ -64,11 +54,6 @@ impl<'s> ExportedRun<'s> {
         &self.summary.tasks
     }
 
-    /// How often each sample of a task was asked.
-    pub(super) fn repeat(&self, task_id: &str) -> u64 {
-        self.source.repeat(task_id)
-    }
-
     /// The figures of a task, those of metrics that read a clock behind the others.
     pub(super) fn figures(&self, task_id: &str) -> Vec<MetricFigure> {
         let of_task = |figure: &&MetricFigure| figure.task_id == task_id;
@@ -77,51 +62,47 @@ impl<'s> ExportedRun<'s> {
         own.chain(timed.iter().filter(of_task).cloned()).collect()
     }
 
-    /// The suite, where this program can read it.
-    pub(super) fn config(&self) -> Option<&PipelineConfig> {
-        self.source.config()
-    }
-
     fn task(&self, task_id: &str) -> Option<&TaskSpec> {
-        self.config()?.tasks.iter().find(|task| task.task_id == task_id)
+        self.source.config()?.tasks.iter().find(|task| task.task_id == task_id)
     }
 
     /// The model under test of a task.
-    pub(super) fn model(&self, task_id: &str) -> Model {
+    pub(super) fn model(&self, task_id: &str) -> TaskModel {
         let asked = || {
-            let config = self.config()?;
+            let config = self.source.config()?;
             let role = config.inference_role_of(self.task(task_id)?)?;
-            let identity = &self.manifest().identity;
+            let identity = &self.source.manifest().identity;
             let backend = identity.backends.get(&role.backend_id);
             let kind = config.backend_of(role).map(|backend| &backend.kind);
-            Some(Model {
+            Some(TaskModel {
                 name: identity.model_of(&role.backend_id).to_owned(),
                 backend: backend.map(|backend| backend.kind.clone()).unwrap_or_default(),
                 details: backend.map_or(Value::Null, |backend| backend.details.clone().into()),
                 is_local: matches!(kind, Some(BackendKind::LlamaCpp(_))),
             })
         };
-        asked().unwrap_or_else(|| Model { name: "unknown".to_owned(), ..Model::default() })
+        asked().unwrap_or_else(|| TaskModel { name: "unknown".to_owned(), ..TaskModel::default() })
     }
 
     /// Where the rows of a dataset are from, as the suite spells it.
     pub(super) fn dataset_source(&self, dataset_id: &str) -> Option<String> {
-        let dataset = self.config()?.datasets.iter().find(|dataset| dataset.dataset_id == dataset_id)?;
+        let dataset =
+            self.source.config()?.datasets.iter().find(|dataset| dataset.dataset_id == dataset_id)?;
         Some(dataset.shown_source())
     }
 
     /// When the run began, in seconds since 1970.
     pub(super) fn began(&self) -> u64 {
-        unix_seconds(&self.manifest().created_at).unwrap_or(0)
+        unix_seconds(&self.source.manifest().created_at).unwrap_or(0)
     }
 
     /// When it ended; when it began where it did not.
     pub(super) fn ended(&self) -> u64 {
-        self.manifest().finished_at.as_deref().and_then(unix_seconds).unwrap_or_else(|| self.began())
+        self.source.manifest().finished_at.as_deref().and_then(unix_seconds).unwrap_or_else(|| self.began())
     }
 
     /// The moment at which it began as file names of others have it: `2026-01-31T09-05-00`.
     pub(super) fn date_in_names(&self) -> String {
-        self.manifest().created_at.trim_end_matches('Z').replace(':', "-")
+        self.source.manifest().created_at.trim_end_matches('Z').replace(':', "-")
     }
 }

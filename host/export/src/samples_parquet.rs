@@ -1,19 +1,19 @@
 //! All samples as one Parquet file: columns for what people filter by, and the whole of each sample as JSON.
 
-use super::files::Files;
+use super::files::{ExportFile, Files};
 use super::run::ExportedRun;
 use super::{ExportError, ExportReport, text};
 use gage_core::Outcome;
 use gage_record::SampleRecord;
+use itertools::Itertools as _;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical, ZstdLevel};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{AsBytes as _, BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use serde_json::Value;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,32 +21,28 @@ use std::sync::Arc;
 const MAX_BATCH_ROWS: usize = 8_192;
 const MAX_BATCH_BYTES: usize = 32 << 20;
 
-/// The values of a column that wait for their group to be written.
-enum Values {
-    Text(Vec<Option<ByteArray>>),
-    Json(Vec<Option<ByteArray>>),
-    Whole(Vec<Option<i64>>),
-    /// Milliseconds since 1970 in UTC.
-    Moment(Vec<Option<i64>>),
-    Number(Vec<Option<f64>>),
-    Flag(Vec<Option<bool>>),
-}
-
-struct Column {
+/// A column, and its values that wait for their group to be written.
+struct SamplesColumn<D: DataType> {
     name: String,
-    values: Values,
-    read: ReadRow,
+    converted: ConvertedType,
+    read: Box<ReadValue<D::T>>,
+    values: Vec<Option<D::T>>,
 }
 
-/// Where the value of a column is from.
-enum ReadRow {
-    Text(fn(&Row<'_>) -> Option<String>),
-    Whole(fn(&Row<'_>) -> Option<i64>),
-    Number(fn(&Row<'_>) -> Option<f64>),
-    /// Of the metric of this name.
-    Score(String),
-    Pass(String),
-    End(String),
+type ReadValue<T> = dyn Fn(&Row<'_>) -> Option<T>;
+
+/// A column of any type.
+trait AnyColumn {
+    fn field(&self) -> Result<Type, ParquetError>;
+
+    /// Adds the value of a record; gives about how many bytes it takes.
+    fn add(&mut self, row: &Row<'_>) -> usize;
+
+    /// Writes the values that wait.
+    fn write(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, &mut ExportFile>,
+    ) -> Result<(), ParquetError>;
 }
 
 /// A record, and how often its task asks each sample.
@@ -65,11 +61,14 @@ pub(super) fn write(
     let mut columns = columns(run);
     let fields = columns.iter().map(|column| column.field().map(Arc::new)).collect::<Result<Vec<_>, _>>();
     let schema = fields.and_then(|fields| Type::group_type_builder("samples").with_fields(fields).build());
-    let facts = [("gage_host.run_id", run.id()), ("gage_host.version", run.manifest().host_version.as_str())];
+    let facts = [
+        ("gage_host.run_id", run.source.run_id()),
+        ("gage_host.version", run.source.manifest().host_version.as_str()),
+    ];
     let facts = facts.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(format!("gage-host {}", run.manifest().host_version))
+        .set_created_by(format!("gage-host {}", run.source.manifest().host_version))
         .set_key_value_metadata(Some(facts.into()))
         .build();
     let writer = schema
@@ -79,7 +78,7 @@ pub(super) fn write(
     let (mut rows, mut bytes) = (0, 0);
     for record in run.records()? {
         let record = record?;
-        let row = Row { record: &record, repeat: run.repeat(&record.task_id) };
+        let row = Row { record: &record, repeat: run.source.repeat(&record.task_id) };
         bytes += columns.iter_mut().map(|column| column.add(&row)).sum::<usize>();
         rows += 1;
         exported.samples += 1;
@@ -96,9 +95,9 @@ pub(super) fn write(
     Ok(exported)
 }
 
-fn write_group<W: Write + Send>(
-    writer: &mut SerializedFileWriter<W>,
-    columns: &mut [Column],
+fn write_group(
+    writer: &mut SerializedFileWriter<&mut ExportFile>,
+    columns: &mut [Box<dyn AnyColumn>],
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     for column in columns {
@@ -107,12 +106,32 @@ fn write_group<W: Write + Send>(
     group.close().map(|_| ())
 }
 
+fn column<D: DataType>(
+    name: &str,
+    converted: ConvertedType,
+    read: impl Fn(&Row<'_>) -> Option<D::T> + 'static,
+) -> Box<dyn AnyColumn> {
+    let (name, read) = (name.to_owned(), Box::new(read));
+    Box::new(SamplesColumn::<D> { name, converted, read, values: Vec::new() })
+}
+
+fn bytes(
+    name: &str,
+    converted: ConvertedType,
+    read: impl Fn(&Row<'_>) -> Option<String> + 'static,
+) -> Box<dyn AnyColumn> {
+    let read = move |row: &Row<'_>| read(row).map(|text| ByteArray::from(text.into_bytes()));
+    column::<ByteArrayType>(name, converted, read)
+}
+
 /// The columns of a run: three for each metric that any of its tasks has.
-fn columns(run: &ExportedRun<'_>) -> Vec<Column> {
-    let text = |name: &str, read| Column::new(name, Values::Text(Vec::new()), ReadRow::Text(read));
-    let json = |name: &str, read| Column::new(name, Values::Json(Vec::new()), ReadRow::Text(read));
-    let whole = |name: &str, read| Column::new(name, Values::Whole(Vec::new()), ReadRow::Whole(read));
-    let number = |name: &str, read| Column::new(name, Values::Number(Vec::new()), ReadRow::Number(read));
+fn columns(run: &ExportedRun<'_>) -> Vec<Box<dyn AnyColumn>> {
+    let text = |name: &str, read: fn(&Row<'_>) -> Option<String>| bytes(name, ConvertedType::UTF8, read);
+    let json = |name: &str, read: fn(&Row<'_>) -> Option<String>| bytes(name, ConvertedType::JSON, read);
+    let whole =
+        |name: &str, read: fn(&Row<'_>) -> Option<i64>| column::<Int64Type>(name, ConvertedType::NONE, read);
+    let number =
+        |name: &str, read: fn(&Row<'_>) -> Option<f64>| column::<DoubleType>(name, ConvertedType::NONE, read);
     let mut columns = vec![
         text("task_id", |row| Some(row.record.task_id.clone())),
         whole("index", |row| signed(row.record.index)),
@@ -139,30 +158,24 @@ fn columns(run: &ExportedRun<'_>) -> Vec<Column> {
         number("queue_ms", |row| row.timed(|row| row.record.timing.queue_ms)),
         number("first_token_ms", |row| row.record.timing.first_token_ms),
         number("scoring_ms", |row| row.timed(|row| row.record.timing.scoring_ms)),
-        Column::new(
-            "finished_at",
-            Values::Moment(Vec::new()),
-            ReadRow::Whole(|row| signed(row.record.timing.finished_unix_ms).filter(|moment| *moment > 0)),
-        ),
+        // Milliseconds since 1970 in UTC.
+        column::<Int64Type>("finished_at", ConvertedType::TIMESTAMP_MILLIS, |row| {
+            signed(row.record.timing.finished_unix_ms).filter(|moment| *moment > 0)
+        }),
     ];
-    let mut known: Vec<String> = Vec::new();
-    for figure in run.tasks().iter().flat_map(|task| run.figures(&task.task_id)) {
-        let id = figure.metric_id;
-        if known.contains(&id) {
-            continue;
-        }
-        columns.push(Column::new(
-            &format!("score.{id}"),
-            Values::Number(Vec::new()),
-            ReadRow::Score(id.clone()),
-        ));
-        columns.push(Column::new(&format!("pass.{id}"), Values::Flag(Vec::new()), ReadRow::Pass(id.clone())));
-        columns.push(Column::new(
-            &format!("outcome.{id}"),
-            Values::Text(Vec::new()),
-            ReadRow::End(id.clone()),
-        ));
-        known.push(id);
+    let figures = run.tasks().iter().flat_map(|task| run.figures(&task.task_id));
+    for id in figures.map(|figure| figure.metric_id).unique() {
+        let [score, pass, outcome] = [id.clone(), id.clone(), id.clone()];
+        columns.push(column::<DoubleType>(&format!("score.{id}"), ConvertedType::NONE, move |row| {
+            row.metric(&score)?.score()
+        }));
+        columns.push(column::<BoolType>(&format!("pass.{id}"), ConvertedType::NONE, move |row| {
+            let result = row.metric(&pass).filter(|result| result.outcome == Outcome::Scored)?;
+            result.card.as_ref()?.pass
+        }));
+        columns.push(bytes(&format!("outcome.{id}"), ConvertedType::UTF8, move |row| {
+            Some(row.metric(&outcome)?.outcome.name().to_owned())
+        }));
     }
     columns.extend([
         json("sample", |row| {
@@ -192,85 +205,29 @@ impl Row<'_> {
     }
 }
 
-impl Column {
-    fn new(name: &str, values: Values, read: ReadRow) -> Column {
-        Column { name: name.to_owned(), values, read }
-    }
-
+impl<D: DataType> AnyColumn for SamplesColumn<D> {
     fn field(&self) -> Result<Type, ParquetError> {
-        let (physical, converted) = match &self.values {
-            Values::Text(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
-            Values::Json(_) => (Physical::BYTE_ARRAY, ConvertedType::JSON),
-            Values::Whole(_) => (Physical::INT64, ConvertedType::NONE),
-            Values::Moment(_) => (Physical::INT64, ConvertedType::TIMESTAMP_MILLIS),
-            Values::Number(_) => (Physical::DOUBLE, ConvertedType::NONE),
-            Values::Flag(_) => (Physical::BOOLEAN, ConvertedType::NONE),
-        };
-        let builder =
-            Type::primitive_type_builder(&self.name, physical).with_repetition(Repetition::OPTIONAL);
-        builder.with_converted_type(converted).build()
+        let builder = Type::primitive_type_builder(&self.name, D::get_physical_type());
+        builder.with_repetition(Repetition::OPTIONAL).with_converted_type(self.converted).build()
     }
 
-    /// Adds the value of a record; gives about how many bytes it takes.
     fn add(&mut self, row: &Row<'_>) -> usize {
-        let text = match &self.read {
-            ReadRow::Text(read) => read(row),
-            ReadRow::End(id) => row.metric(id).map(|result| result.outcome.name().to_owned()),
-            _ => None,
-        };
-        let size = text.as_ref().map_or(8, String::len);
-        match (&mut self.values, &self.read) {
-            (Values::Text(values) | Values::Json(values), _) => {
-                values.push(text.map(|text| ByteArray::from(text.into_bytes())));
-            }
-            (Values::Whole(values) | Values::Moment(values), ReadRow::Whole(read)) => values.push(read(row)),
-            (Values::Number(values), ReadRow::Number(read)) => values.push(read(row)),
-            (Values::Number(values), ReadRow::Score(id)) => {
-                values.push(row.metric(id).and_then(|result| result.score()))
-            }
-            (Values::Flag(values), ReadRow::Pass(id)) => {
-                let scored = row.metric(id).filter(|result| result.outcome == Outcome::Scored);
-                values.push(scored.and_then(|result| result.card.as_ref()?.pass));
-            }
-            // No column is read as another kind than it is.
-            (Values::Whole(values) | Values::Moment(values), _) => values.push(None),
-            (Values::Number(values), _) => values.push(None),
-            (Values::Flag(values), _) => values.push(None),
-        }
+        let value = (self.read)(row);
+        let is_text = D::get_physical_type() == Physical::BYTE_ARRAY;
+        let size = value.as_ref().filter(|_| is_text).map_or(8, |text| text.as_bytes().len());
+        self.values.push(value);
         size
     }
 
-    /// Writes the values that wait.
-    fn write<W: Write + Send>(
+    fn write(
         &mut self,
-        group: &mut SerializedRowGroupWriter<'_, W>,
+        group: &mut SerializedRowGroupWriter<'_, &mut ExportFile>,
     ) -> Result<(), ParquetError> {
         let missing = || ParquetError::General(format!("no column {}", self.name));
         let mut writer = group.next_column()?.ok_or_else(missing)?;
-        match &mut self.values {
-            Values::Text(values) | Values::Json(values) => {
-                let (levels, values) = split(values);
-                writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
-            }
-            Values::Whole(values) | Values::Moment(values) => {
-                let (levels, values) = split(values);
-                writer.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
-            }
-            Values::Number(values) => {
-                let (levels, values) = split(values);
-                writer.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?;
-            }
-            Values::Flag(values) => {
-                let (levels, values) = split(values);
-                writer.typed::<BoolType>().write_batch(&values, Some(&levels), None)?;
-            }
-        }
+        let levels: Vec<i16> = self.values.iter().map(|value| i16::from(value.is_some())).collect();
+        let values: Vec<D::T> = self.values.drain(..).flatten().collect();
+        writer.typed::<D>().write_batch(&values, Some(&levels), None)?;
         writer.close()
     }
-}
-
-/// Which values are there, and those that are. Leaves nothing behind.
-fn split<T>(values: &mut Vec<Option<T>>) -> (Vec<i16>, Vec<T>) {
-    let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
-    (levels, values.drain(..).flatten().collect())
 }

@@ -50,7 +50,7 @@ pub struct PromptDescription {
 }
 
 /// A task of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskDescription {
     /// Its id.
     pub task_id: String,

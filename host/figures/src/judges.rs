@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What a judge of a task replied. All counts are of answers, however many prompts there are for one and however often
 /// it was asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgeFigure {
     /// The judge.
     pub judge_id: String,
@@ -28,14 +28,7 @@ pub(crate) struct JudgeTally {
 
 impl JudgeTally {
     pub(crate) fn new(judge_ids: &[String]) -> JudgeTally {
-        let figure = |judge_id: &String| JudgeFigure {
-            judge_id: judge_id.clone(),
-            asked: 0,
-            readable: 0,
-            unreadable: 0,
-            asked_again: 0,
-            coverage: 0.0,
-        };
+        let figure = |judge_id: &String| JudgeFigure { judge_id: judge_id.clone(), ..JudgeFigure::default() };
         JudgeTally { judges: judge_ids.iter().map(figure).collect() }
     }
 
@@ -83,9 +76,9 @@ mod tests {
         let read = json!({"score": 1.0, "attempts": 1});
         let read_late = json!({"score": 1.0, "attempts": 2});
         let lost = json!({"unparseable": "no line", "attempts": 3});
-        let lost_by_older = json!({"unparseable": "no line"});
+        let without_attempts = json!({"unparseable": "no line"});
         assert_eq!(
-            counts(&["a"], &[read.clone(), read_late.clone(), lost.clone(), lost_by_older, Value::Null]),
+            counts(&["a"], &[read.clone(), read_late.clone(), lost.clone(), without_attempts, Value::Null]),
             [(4, 2, 2, 2, 0.5)]
         );
         let both = |a: &Value, b: &Value| json!({"score": 1.0, "read": 1, "judges": {"a": a, "b": b}});

@@ -27,11 +27,11 @@ pub(crate) fn label(value: &Value) -> Option<Cow<'_, str>> {
         Value::Object(members) if members.is_empty() => return None,
         value => Cow::Owned(canonical_json(value)),
     };
-    (!text.is_empty()).then(|| told_apart(shortened(text)))
+    (!text.is_empty()).then(|| reserved_quoted(shortened(text)))
 }
 
 /// A name that is neither [`NONE_LABEL`] nor [`OTHER_LABEL`], nor what becomes of those here.
-fn told_apart(name: Cow<'_, str>) -> Cow<'_, str> {
+fn reserved_quoted(name: Cow<'_, str>) -> Cow<'_, str> {
     match name.trim_matches('"') {
         NONE_LABEL | OTHER_LABEL => Cow::Owned(format!("\"{name}\"")),
         _ => name,

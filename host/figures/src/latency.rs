@@ -28,7 +28,7 @@ pub struct LatencyFigures {
 }
 
 /// Collects latencies.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LatencyBuilder {
     /// `None` before the first latency, so that what is never measured takes no room, and where the bounds
     /// above were not valid.
@@ -39,10 +39,6 @@ pub(crate) struct LatencyBuilder {
 }
 
 impl LatencyBuilder {
-    pub(crate) fn new() -> LatencyBuilder {
-        LatencyBuilder { histogram: None, count: 0, sum: CompensatedSum::default(), longest: 0.0 }
-    }
-
     pub(crate) fn add(&mut self, milliseconds: f64) {
         self.count += 1;
         self.sum.add(milliseconds);
@@ -63,7 +59,7 @@ impl LatencyBuilder {
     /// The figures; `None` without calls.
     pub(crate) fn finish(&self) -> Option<LatencyFigures> {
         let histogram = self.histogram.as_ref().filter(|_| self.count > 0)?;
-        // The end of a histogram's step may lie behind the longest latency.
+        // The end of a histogram's step may lie beyond the longest latency.
         let quantile = |part: f64| (histogram.value_at_quantile(part) as f64 / 1_000.0).min(self.longest);
         Some(LatencyFigures {
             p50_ms: quantile(0.5),
@@ -82,7 +78,7 @@ mod tests {
 
     #[test]
     fn quantiles_have_three_digits() {
-        let mut latencies = LatencyBuilder::new();
+        let mut latencies = LatencyBuilder::default();
         assert_eq!(latencies.finish(), None);
         (1..=1_000).for_each(|number| latencies.add(f64::from(number)));
         let figures = latencies.finish().unwrap();
@@ -100,14 +96,14 @@ mod tests {
 
     #[test]
     fn what_is_out_of_bounds_does_no_harm() {
-        let mut latencies = LatencyBuilder::new();
+        let mut latencies = LatencyBuilder::default();
         [-1.0, 0.0, 1e12].into_iter().for_each(|number| latencies.add(number));
         assert_eq!(latencies.finish().unwrap().max_ms, 1e12);
     }
 
     #[test]
     fn one_call_is_every_quantile() {
-        let mut latencies = LatencyBuilder::new();
+        let mut latencies = LatencyBuilder::default();
         latencies.add(12.345);
         let figures = latencies.finish().unwrap();
         assert_eq!((figures.p50_ms, figures.p99_ms, figures.max_ms), (12.345, 12.345, 12.345));

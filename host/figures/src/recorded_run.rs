@@ -1,13 +1,14 @@
 //! A recorded run: what its folder says of the whole, and its records, one at a time. Comparisons, exports and pages read
 //! runs through it.
 
-use crate::{Aggregation, FiguresError, MetricFigure, Summary, Timings};
+use crate::{Aggregation, FiguresError, MetricFigure, Summary, TaskSummary, Timings};
 use gage_config::{GateSpec, PipelineConfig, load_recorded};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
 use gage_record::{
     JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleStage,
     SampleTiming, TamperedPart,
 };
+use itertools::Itertools as _;
 use std::path::Path;
 
 /// A run folder that is read to compare, export or show the run.
@@ -64,14 +65,10 @@ impl RecordedRun {
 
     /// A gate that lets no metric of the run lose more than a margin.
     pub fn gate_of_all(&self, margin: f64) -> Vec<GateSpec> {
-        let mut metric_ids: Vec<&str> = Vec::new();
         let figures = self.summary.iter().flat_map(|summary| &summary.metrics);
-        for figure in figures.filter(|figure| figure.aggregation != Aggregation::Categorical) {
-            if !metric_ids.contains(&figure.metric_id.as_str()) {
-                metric_ids.push(&figure.metric_id);
-            }
-        }
-        metric_ids.into_iter().map(|metric_id| GateSpec::new(metric_id, margin)).collect()
+        let compared = figures.filter(|figure| figure.aggregation != Aggregation::Categorical);
+        let metric_ids = compared.map(|figure| &figure.metric_id).unique();
+        metric_ids.map(|metric_id| GateSpec::new(metric_id, margin)).collect()
     }
 
     /// The figures, none where the run has not ended.
@@ -111,19 +108,17 @@ impl RecordedRun {
 
     /// The figures of a task, none where the run has not ended.
     pub fn figures(&self, task_id: &str) -> &[MetricFigure] {
-        let tasks = self.summary.iter().flat_map(|summary| &summary.tasks);
-        tasks
-            .filter(|task| task.task_id == task_id)
-            .map(|task| task.metrics.as_slice())
-            .next()
-            .unwrap_or_default()
+        self.task(task_id).map(|task| task.metrics.as_slice()).unwrap_or_default()
+    }
+
+    fn task(&self, task_id: &str) -> Option<&TaskSummary> {
+        self.summary.as_ref()?.tasks.iter().find(|task| task.task_id == task_id)
     }
 
     /// How many samples a task was to have, where the run was stopped before its end; else 0.
     pub fn planned(&self, task_id: &str) -> u64 {
-        let tasks = self.summary.iter().flat_map(|summary| &summary.tasks);
-        let stopped = tasks.filter(|task| task.task_id == task_id && task.samples.not_reached > 0);
-        stopped.map(|task| task.samples.total.div_ceil(self.repeat(task_id))).next().unwrap_or(0)
+        let stopped = self.task(task_id).filter(|task| task.samples.not_reached > 0);
+        stopped.map_or(0, |task| task.samples.total.div_ceil(self.repeat(task_id)))
     }
 
     /// Whether the run was stopped before its end and does not know how many samples it was to have.
@@ -140,17 +135,10 @@ impl RecordedRun {
 
     /// The models that the tasks asked, each once.
     pub fn models(&self) -> Vec<String> {
-        let mut models: Vec<String> = Vec::new();
-        if let Some(config) = &self.config {
-            let roles = config.tasks.iter().filter_map(|task| config.inference_role_of(task));
-            for role in roles {
-                let model = self.manifest().identity.model_of(&role.backend_id).to_owned();
-                if !models.contains(&model) {
-                    models.push(model);
-                }
-            }
-        }
-        models
+        let Some(config) = &self.config else { return Vec::new() };
+        let roles = config.tasks.iter().filter_map(|task| config.inference_role_of(task));
+        let models = roles.map(|role| self.manifest().identity.model_of(&role.backend_id)).unique();
+        models.map(str::to_owned).collect()
     }
 
     /// All records in the order of their tasks and rows; holds one of them. From the journal, else from

@@ -53,27 +53,24 @@ struct MetricPath {
     key: String,
     path: FieldPath,
     /// Whether there was a record that could have a value.
-    is_looked_for: bool,
+    is_expected: bool,
     is_found: bool,
 }
 
 impl MetricPath {
-    fn look(&mut self, roots: EvalContext<'_>, record: &SampleRecord) {
-        if self.is_found {
+    fn resolve(&mut self, roots: EvalContext<'_>, record: &SampleRecord) {
+        if self.is_found || self.is_reported_missing(record) {
             return;
         }
-        if self.is_told_by(record) {
-            return;
-        }
-        self.is_looked_for |= match self.path.root() {
+        self.is_expected |= match self.path.root() {
             Root::Sample => !record.sample.is_null(),
             _ => record.outcome == Outcome::Scored,
         };
         self.is_found = self.path.resolve(roots).is_some_and(|value| !value.is_null());
     }
 
-    /// Whether the record itself says that the field is missing, as the suite wants it to.
-    fn is_told_by(&self, record: &SampleRecord) -> bool {
+    /// Whether the record itself reports that the field is missing, as the suite wants it to.
+    fn is_reported_missing(&self, record: &SampleRecord) -> bool {
         let metric_id = self.key.rsplit_once('.').map_or(self.key.as_str(), |(metric_id, _)| metric_id);
         record.metrics.iter().any(|metric| {
             metric.metric_id == metric_id
@@ -103,7 +100,7 @@ impl Slicing {
         let metric_path = |(key, path): &(String, String)| MetricPath {
             key: key.clone(),
             path: FieldPath::new(path),
-            is_looked_for: false,
+            is_expected: false,
             is_found: false,
         };
         Slicing {
@@ -134,7 +131,7 @@ impl Slicing {
             judge_output: record.judge_output.as_ref().unwrap_or(nothing),
             support_output: record.support_output.as_ref().unwrap_or(nothing),
         };
-        self.of_metrics.iter_mut().for_each(|path| path.look(roots, record));
+        self.of_metrics.iter_mut().for_each(|path| path.resolve(roots, record));
         if !self.slices.is_empty() || self.clusters.is_some() || !self.of_metrics.is_empty() {
             self.known.add(roots);
         }
@@ -168,7 +165,7 @@ impl Slicing {
         let slices = slices.map(|slice| ("slices", slice.path.as_str()));
         let clusters = self.clusters.iter().filter(|clusters| clusters.numbers.is_empty());
         let clusters = clusters.map(|clusters| ("cluster_by", clusters.path.as_str()));
-        let of_metrics = self.of_metrics.iter().filter(|path| path.is_looked_for && !path.is_found);
+        let of_metrics = self.of_metrics.iter().filter(|path| path.is_expected && !path.is_found);
         let of_metrics = of_metrics.map(|path| (path.key.as_str(), path.path.as_str()));
         let unfound = slices.chain(clusters).filter(|_| self.has_sample).chain(of_metrics);
         let unfound = unfound.map(|(key, path)| {
@@ -183,7 +180,7 @@ impl Slicing {
         unfound.collect()
     }
 
-    /// For each path how it is written, and the names of its slices by their numbers.
+    /// Each path as it is written, and the names of its slices by their numbers.
     pub fn slices(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.slices.iter().map(|slice| (slice.path.as_str(), slice.names.as_slice()))
     }

@@ -244,6 +244,7 @@ mod tests {
         );
         assert_eq!(t_interval(10.0, 1.0, 0, IntervalMethod::T), None);
         assert_eq!(t_interval(f64::MAX, f64::MAX, 1, IntervalMethod::T), None);
+        assert_eq!(serde_json::to_value(IntervalMethod::T).unwrap(), "t");
     }
 
     proptest! {

@@ -4,7 +4,7 @@ mod cells;
 mod numbers;
 mod rows;
 
-use crate::{JudgeFigure, MetricFigure, SampleFigures, Summary, TaskSummary, Timings};
+use crate::{JudgeFigure, LatencyFigures, MetricFigure, SampleFigures, Summary, TaskSummary, Timings};
 use anstyle::{AnsiColor, Style};
 use cells::{Align, Column, fit, pad, width_of};
 use gage_core::Outcome;
@@ -191,13 +191,9 @@ fn time_lines(timings: &Timings, width: usize) -> Vec<String> {
         parts.push(format!("{rate:.1} samples/s"));
     }
     parts.push(format!("{} in all", duration(timings.wall_runtime_s)));
-    if let Some(latency) = timings.latency {
-        let (p50, p95) = (milliseconds(latency.p50_ms), milliseconds(latency.p95_ms));
-        parts.push(format!("model calls p50 {p50}, p95 {p95}"));
-    }
-    if let Some(first_token) = timings.first_token {
-        let (p50, p95) = (milliseconds(first_token.p50_ms), milliseconds(first_token.p95_ms));
-        parts.push(format!("first token p50 {p50}, p95 {p95}"));
+    for (name, latency) in [("model calls", timings.latency), ("first token", timings.first_token)] {
+        let Some(LatencyFigures { p50_ms, p95_ms, .. }) = latency else { continue };
+        parts.push(format!("{name} p50 {}, p95 {}", milliseconds(p50_ms), milliseconds(p95_ms)));
     }
     if let Some(rate) = timings.throughput_completion_tokens_per_s {
         parts.push(format!("{rate:.0} tokens/s"));

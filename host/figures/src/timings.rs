@@ -203,8 +203,8 @@ impl<'a> TimingsBuilder<'a> {
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> TimingsBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
-            latency: LatencyBuilder::new(),
-            first_token: LatencyBuilder::new(),
+            latency: LatencyBuilder::default(),
+            first_token: LatencyBuilder::default(),
             retries: 0,
             scoring_fuel: 0,
             metrics: FigureSet::new(task, &task.timing_metrics, aggregators),
@@ -212,9 +212,9 @@ impl<'a> TimingsBuilder<'a> {
         TimingsBuilder {
             tasks: tasks.iter().map(builder).collect(),
             positions: TaskPositions::new(tasks),
-            latency: LatencyBuilder::new(),
-            first_token: LatencyBuilder::new(),
-            queue: LatencyBuilder::new(),
+            latency: LatencyBuilder::default(),
+            first_token: LatencyBuilder::default(),
+            queue: LatencyBuilder::default(),
             samples: 0,
         }
     }

@@ -78,14 +78,9 @@ pub fn write_reports(
     let summary = summary.finish();
     let timings = timings.finish(phases, Machine::this());
     let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
-    files.insert(
-        SUMMARY_FILE.to_owned(),
-        folder.write_atomically(SUMMARY_FILE, summary.to_json()?.as_bytes())?,
-    );
-    files.insert(
-        TIMINGS_FILE.to_owned(),
-        folder.write_atomically(TIMINGS_FILE, timings.to_json()?.as_bytes())?,
-    );
+    for (name, text) in [(SUMMARY_FILE, summary.to_json()?), (TIMINGS_FILE, timings.to_json()?)] {
+        files.insert(name.to_owned(), folder.write_atomically(name, text.as_bytes())?);
+    }
     let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
     Ok(WrittenReports { summary, timings, counts, files, examples })
 }

@@ -83,10 +83,7 @@ pub fn write_html<W: Write>(
     let mut head = block::begin(&mut out, "head")?;
     serde_json::to_writer(&mut head, &head_of_page).map_err(of_json)?;
     block::end(head)?;
-    let content = (sources.len() > 1).then(|| match sources.iter().all(RecordedRun::has_row_digests) {
-        true => ContentBy::Row,
-        false => ContentBy::Sample,
-    });
+    let content = (sources.len() > 1).then(|| ContentBy::of_runs(sources));
     let mut samples = 0;
     for (number, source) in sources.iter().enumerate() {
         samples += write_run(&mut out, number, source, content)?;

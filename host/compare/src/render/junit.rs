@@ -5,6 +5,7 @@ use crate::format;
 use crate::result::{Comparison, ComparisonWarning, GateChange, MetricComparison, NotCompared};
 use crate::verdict::Verdict;
 use gage_core::printable;
+use itertools::Itertools as _;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::io;
 
@@ -43,13 +44,7 @@ fn task_ids(comparison: &Comparison) -> Vec<&str> {
     let compared = comparison.tasks.iter().map(|task| &task.task_id);
     let lone = comparison.not_compared.iter().filter(|one| one.metric_id.is_none()).map(|one| &one.task_id);
     let ungated = comparison.gate_changes.iter().map(|change| &change.task_id);
-    let mut task_ids: Vec<&str> = Vec::new();
-    for task_id in compared.chain(lone).chain(ungated) {
-        if !task_ids.contains(&task_id.as_str()) {
-            task_ids.push(task_id);
-        }
-    }
-    task_ids
+    compared.chain(lone).chain(ungated).map(String::as_str).unique().collect()
 }
 
 fn case(class: &str, name: &str, status: TestCaseStatus) -> TestCase {

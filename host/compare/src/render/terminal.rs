@@ -1,6 +1,6 @@
 //! Text of a comparison for a terminal.
 
-use super::{SAME_RUN, change_of, counts_of, drift_lines, name_of, score, signed};
+use super::{SAME_RUN, change, change_of, counts_of, drift_lines, name_of};
 use crate::format;
 use crate::reason;
 use crate::result::{ComparedRun, Comparison, MetricComparison};
@@ -17,7 +17,7 @@ const NARROWEST: usize = 40;
 /// Draws a comparison within so many columns: for every metric the samples that became worse, the figures,
 /// what drifted, and why the gate says what it says. Ends with a newline.
 pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) -> String {
-    let mut page = Page { text: String::new(), width: width.max(NARROWEST), colour };
+    let mut page = TerminalText { text: String::new(), width: width.max(NARROWEST), colour };
     page.run("base", &comparison.base);
     page.run("new", &comparison.new);
     if comparison.same_run {
@@ -44,16 +44,10 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
         page.wrapped(2, HEADING, "over all tasks");
     }
     for overall in &comparison.overall {
-        let interval = overall
-            .interval
-            .map(|interval| format!(" (95 %: {} to {})", signed(interval.low), signed(interval.high)))
-            .unwrap_or_default();
         let text = format!(
-            "{}: {} → {}, {}{interval}, {} samples of {} tasks",
+            "{}: {}, {} samples of {} tasks",
             format::shortened(&overall.metric_id),
-            score(overall.base),
-            score(overall.new),
-            signed(overall.difference),
+            change(overall.base, overall.new, overall.difference, overall.interval),
             format::count(overall.n),
             overall.tasks
         );
@@ -72,13 +66,13 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
     page.text
 }
 
-struct Page {
+struct TerminalText {
     text: String,
     width: usize,
     colour: bool,
 }
 
-impl Page {
+impl TerminalText {
     fn blank(&mut self) {
         self.text.push('\n');
     }

@@ -47,6 +47,7 @@ pub(super) struct Tally {
 }
 
 /// What a tally came to.
+#[derive(Default)]
 pub(super) struct TallyResult {
     pub(super) value: Option<f64>,
     pub(super) n: u64,
@@ -136,17 +137,7 @@ impl Tally {
             // Counts of records stay far below 2^53.
             records => self.scored_records as f64 / records as f64,
         };
-        let mut tallied = TallyResult {
-            value: None,
-            n,
-            total,
-            coverage,
-            stderr: None,
-            interval: None,
-            clusters,
-            figures: Vec::new(),
-            error: None,
-        };
+        let mut tallied = TallyResult { n, total, coverage, clusters, ..TallyResult::default() };
         match self.value() {
             Ok(value) => tallied.value = value,
             Err(error) => tallied.error = Some(error),
