@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const INDEX_FILE: &str = ".gage-index.sqlite";
 
 /// The version of the tables.
-pub const INDEX_VERSION: i32 = 2;
+pub const INDEX_VERSION: i32 = 1;
 
 /// Tells an index from another SQLite file: the letters `gage`.
 const APPLICATION_ID: i32 = 0x6761_6765;

@@ -95,7 +95,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
         terminal::print_line(format_args!("{:#}", serde_json::to_value(manifest)?))?;
         return Ok(ExitCode::Done);
     }
-    let is_written = gage_record::RunFolder::is_being_written(&folder);
+    let is_written = RunFolder::is_being_written(&folder);
     let status = match (manifest.status, is_written) {
         (RunStatus::Running, false) => "killed; go on with it by --resume",
         (status, _) => status.name(),
