@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 use syn::{ImplItemConst, ItemConst, ItemEnum, ItemStatic, ItemStruct, ItemTrait, ItemType, TraitItemConst};
 
 /// Beginnings of constants that have a standard one: `MAX_`, `MIN_` or `DEFAULT_`.
-const PRIVATE_PREFIXES: [&str; 5] = ["MOST_", "LONGEST_", "LEAST_", "USUAL_", "SHORTEST_"];
+const PRIVATE_PREFIXES: [&str; 5] = ["MOST", "LONGEST", "LEAST", "USUAL", "SHORTEST"];
 
 /// Participles and adverbs, which say what happened to a thing and leave the thing out.
 const BARE_PARTICIPLES: [&str; 57] = [
@@ -90,7 +90,7 @@ struct Names {
 impl Names {
     fn constant(&mut self, name: &syn::Ident) {
         let name = name.to_string();
-        if PRIVATE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        if name.split_once('_').is_some_and(|(prefix, _)| PRIVATE_PREFIXES.contains(&prefix)) {
             self.bad.push(format!("`{name}`: a limit begins with MAX_ or MIN_, a default with DEFAULT_"));
         }
     }

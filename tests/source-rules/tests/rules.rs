@@ -69,11 +69,11 @@ fn cycle_below_a_module_is_found_there() {
 fn names_that_do_not_name_a_thing_are_reported() {
     let folder = written(&[(
         "a.rs",
-        "const MOST_ROWS: u64 = 1;\npub struct Told;\nmod inner { enum Found { A } trait Rows { const LEAST_ROWS: u8; } }\nconst MAX_ROWS: u64 = 1;\nstruct FoundRow;",
+        "const SHORTEST_ROWS: u64 = 1;\npub struct Told;\nmod inner { enum Found { A } trait Rows { const SHORTEST_TEXT: u8; } }\nconst MAX_ROWS: u64 = 1;\nstruct FoundRow;",
     )]);
     let bad = bad_names(&folder.path().join("a.rs")).expect("Rust");
     let names: Vec<&str> = bad.iter().filter_map(|line| line.split('`').nth(1)).collect();
-    assert_eq!(names, ["MOST_ROWS", "Told", "Found", "LEAST_ROWS"]);
+    assert_eq!(names, ["SHORTEST_ROWS", "Told", "Found", "SHORTEST_TEXT"]);
 }
 
 #[test]
