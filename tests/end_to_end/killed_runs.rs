@@ -141,7 +141,8 @@ pub(crate) fn write_running_manifest(workspace: &Workspace, whole: &str, run_id:
     manifest["run_id"] = run_id.into();
     manifest["status"] = "running".into();
     let keys = manifest.as_object_mut().expect("a manifest");
-    keys.retain(|key, _| !["files", "finished_at"].contains(&key.as_str()));
+    keys.shift_remove("finished_at");
+    keys.insert("files".to_owned(), serde_json::json!({}));
     let recorded = journal_record(run_id, &format!(r#"{{"lines":{:>20}}}"#, 0));
     workspace.write(&format!("runs/{run_id}/journal/recorded"), recorded);
     workspace.write(&format!("runs/{run_id}/manifest.json"), crate::verifying::with_digest(manifest));

@@ -10,7 +10,7 @@
 use gage_record::format::EVENTS_FILE;
 use gage_record::{
     JournalEntry, JournalIndex, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus, SampleRecord,
-    journal_digests,
+    SampleTiming, journal_digests,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ fn copy_synced(from: &Path, to: &Path) {
 fn record(index: u64) -> SampleRecord {
     serde_json::from_value(json!({
         "task_id": "t", "index": index, "sample_id": format!("s-{index}"), "row_digest": "0", "outcome": "scored",
-        "sample": {"id": format!("s-{index}")},
+        "sample": {"id": format!("s-{index}")}, "timing": SampleTiming::default(),
     }))
     .expect("a record")
 }
