@@ -1,7 +1,6 @@
 //! `bleu`: n-grams that a translation shares with its references.
 
 use crate::compared::{Common, ComparedTexts, with_common};
-use crate::references::Accepts;
 use crate::translation_tokens::TranslationTokenizer;
 use gage_overlap_kit::bleu::MAX_ORDER;
 use gage_overlap_kit::ngrams::{Ngrams, Occurrences, common, total};
@@ -12,6 +11,7 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
+use gage_text_kit::references::Accepts;
 use gage_text_kit::text::{lower, words};
 use serde::Serialize;
 use std::borrow::Cow;

@@ -1,7 +1,6 @@
 //! `chrf`: n-grams of characters that a translation shares with its references.
 
 use crate::compared::{Common, ComparedTexts, with_common};
-use crate::references::Accepts;
 use gage_overlap_kit::chrf::{ChrfDetail, MAX_ORDER};
 use gage_overlap_kit::ngrams::{Ngrams, common, total};
 use gage_overlap_kit::params::{number_within, whole};
@@ -11,6 +10,7 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::{flag_schema, number_schema};
+use gage_text_kit::references::Accepts;
 use gage_text_kit::text::{is_space, lower, words};
 use serde::Serialize;
 use std::borrow::Cow;

@@ -1,10 +1,11 @@
 //! What the metrics of this component share: their inputs, their common parameters, and the cards
 //! of items where there is nothing to compare.
 
-use crate::references::{Accepts, prediction, references};
+use gage_overlap_kit::rouge::Rouge;
 use gage_sdk::metric::{Inputs, MetricSpec, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
+use gage_text_kit::references::{Accepts, prediction, references};
 use gage_text_kit::text::excerpt;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -131,6 +132,17 @@ impl Common {
             }
         }
         card
+    }
+}
+
+/// Says of a card whether texts are too long for ROUGE-L, or have no words.
+pub(crate) fn with_notes(mut card: ScoreCard, rouge: &Rouge) -> ScoreCard {
+    if rouge.is_partial {
+        card = card.explain("some texts are too long for their longest common subsequence");
+    }
+    match empty_tag(rouge.words.0, rouge.words.1) {
+        Some(tag) => card.tag(tag),
+        None => card,
     }
 }
 

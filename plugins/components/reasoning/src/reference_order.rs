@@ -1,7 +1,8 @@
 //! Steps held against those of a reference.
 
 use crate::card::tagged;
-use crate::sequence::{kendall_tau, longest_increasing};
+use crate::sequence::kendall_tau;
+use gage_list_kit::longest_increasing;
 use gage_reasoning_kit::{MatchBy, MatchedSteps, Step, share};
 use gage_sdk::{ScoreCard, json};
 

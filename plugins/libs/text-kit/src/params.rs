@@ -3,6 +3,7 @@
 use crate::number::parse_float;
 use gage_sdk::serde_json::{Map, Value};
 use gage_sdk::{PluginError, json};
+use serde::de::DeserializeOwned;
 
 /// The parameters of a plugin. The host has checked them against the schema already; what is
 /// checked again here is what the program would otherwise misread.
@@ -19,6 +20,32 @@ impl Params {
             Value::Null => Ok(Params(Map::new())),
             _ => Err(PluginError::invalid_config("params must be an object")),
         }
+    }
+
+    /// Refuses a parameter that has none of these names, which are only asked for if there is any parameter.
+    ///
+    /// # Errors
+    /// `invalid-config` for the first such parameter.
+    pub fn known<'name, N: IntoIterator<Item = &'name str>>(
+        self,
+        names: impl FnOnce() -> N,
+    ) -> Result<Params, PluginError> {
+        if self.0.is_empty() {
+            return Ok(self);
+        }
+        let names: Vec<&str> = names().into_iter().collect();
+        match self.0.keys().find(|name| !names.contains(&name.as_str())) {
+            None => Ok(self),
+            Some(name) => {
+                let message = format!("params: unknown parameter '{name}'; known are {}", names.join(", "));
+                Err(PluginError::invalid_config(message).at(format!("/{name}")))
+            }
+        }
+    }
+
+    /// Whether the parameter is given, perhaps as null.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     /// The parameter as it stands, where it is given and not null.
@@ -89,6 +116,27 @@ impl Params {
     pub fn text(&self, name: &str) -> Result<Option<&str>, PluginError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_str().map(Some).ok_or_else(|| refuse(name, "must be a text", value))
+    }
+
+    /// A text, or `default` when it is not given.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value.
+    pub fn text_or(&self, name: &str, default: &str) -> Result<String, PluginError> {
+        Ok(self.text(name)?.unwrap_or(default).to_owned())
+    }
+
+    /// A value of a type of the plugin's own.
+    ///
+    /// # Errors
+    /// `invalid-config` for a value that does not fit the type.
+    pub fn parsed<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, PluginError> {
+        let parse = |value| {
+            T::deserialize(value).map_err(|error| {
+                PluginError::invalid_config(format!("params: '{name}': {error}")).at(format!("/{name}"))
+            })
+        };
+        self.get(name).map(parse).transpose()
     }
 
     /// One of some words, or `default` when it is not given.
