@@ -57,6 +57,7 @@ impl MediaSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::types::ErrorKind;
 
     #[test]
     fn ranges_of_known_media_and_nothing_else() {

@@ -42,7 +42,7 @@ const PREDICTION: &str = "prediction";
 /// Most different categories.
 const MAX_CATEGORIES: usize = 1000;
 /// Three figures each, beside eight others; the host allows 64.
-const MAX_SHOWN: usize = 16;
+const MAX_SHOWN: u8 = 16;
 
 /// Counts by reference and prediction; the empty text is no prediction.
 #[derive(Default, Serialize, Deserialize)]
@@ -73,15 +73,10 @@ impl Aggregator for Confusion {
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?.known(|| ["prediction", "reference", "per_category"])?;
-        let per_category = params.parsed("per_category")?.unwrap_or(12);
-        if per_category > MAX_SHOWN {
-            let message = format!("params: 'per_category' must be from 0 to {MAX_SHOWN}");
-            return Err(PluginError::invalid_config(message).at("/per_category"));
-        }
         Ok(Confusion {
             prediction: params.text_or("prediction", PREDICTION)?,
             reference: params.parsed("reference")?,
-            per_category,
+            per_category: params.whole("per_category", 0..=MAX_SHOWN, 12)?.into(),
         })
     }
 

@@ -61,13 +61,8 @@ impl Aggregator for ExpectedCalibrationError {
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?.known(|| ["bins", "binning", "confidence", "correct"])?;
-        let bins = params.parsed("bins")?.unwrap_or(10);
-        if !(1..=100).contains(&bins) {
-            let message = "params: 'bins' must be an integer from 1 to 100";
-            return Err(PluginError::invalid_config(message).at("/bins"));
-        }
         Ok(ExpectedCalibrationError {
-            bins,
+            bins: params.whole("bins", 1..=100, 10)?.into(),
             has_equal_mass: params.one_of(
                 "binning",
                 &[("equal_width", false), ("equal_mass", true)],

@@ -4,7 +4,6 @@ use crate::compared::{Common, ComparedTexts, with_common};
 use crate::translation_tokens::TranslationTokenizer;
 use gage_overlap_kit::bleu::MAX_ORDER;
 use gage_overlap_kit::ngrams::{Ngrams, Occurrences, common, total};
-use gage_overlap_kit::params::whole;
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{BleuCounts, BleuScoring};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
@@ -69,7 +68,7 @@ impl Metric for Bleu {
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let largest_order = whole(&params, "max_ngram_order", 1..=MAX_ORDER, DEFAULT_MAX_ORDER)?;
+        let largest_order = params.whole("max_ngram_order", 1..=MAX_ORDER, DEFAULT_MAX_ORDER)?;
         let tokenizers = TranslationTokenizer::NAMES;
         Ok(Bleu {
             common: Common::new(&params, Accepts::Texts)?,

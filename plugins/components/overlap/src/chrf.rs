@@ -3,7 +3,6 @@
 use crate::compared::{Common, ComparedTexts, with_common};
 use gage_overlap_kit::chrf::{ChrfDetail, MAX_ORDER};
 use gage_overlap_kit::ngrams::{Ngrams, common, total};
-use gage_overlap_kit::params::{number_within, whole};
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{ChrfCounts, ChrfShape};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
@@ -74,9 +73,9 @@ impl Metric for Chrf {
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
         let shape = ChrfShape {
-            char_order: whole(&params, "char_order", 0..=MAX_ORDER, CHAR_ORDER)?,
-            word_order: whole(&params, "word_order", 0..=MAX_ORDER, WORD_ORDER)?,
-            beta: number_within(&params, "beta", 0.0..=1000.0)?.unwrap_or(BETA),
+            char_order: params.whole("char_order", 0..=MAX_ORDER, CHAR_ORDER)?,
+            word_order: params.whole("word_order", 0..=MAX_ORDER, WORD_ORDER)?,
+            beta: params.within("beta", 0.0..=1000.0)?.unwrap_or(BETA),
             eps_smoothing: params.flag("eps_smoothing", false)?,
         };
         if !shape.is_sound() {

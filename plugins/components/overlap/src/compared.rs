@@ -68,12 +68,7 @@ impl Common {
             let message = "params: 'separator' must not be empty; leave it out to keep the text whole";
             return Err(PluginError::invalid_config(message).at("/separator"));
         }
-        let threshold = params.number("threshold")?;
-        if threshold.is_some_and(|threshold| !threshold.is_finite()) {
-            let message = "params: 'threshold' must be a finite number";
-            return Err(PluginError::invalid_config(message).at("/threshold"));
-        }
-        Ok(Common { accepts, separator, threshold })
+        Ok(Common { accepts, separator, threshold: params.finite("threshold")? })
     }
 
     /// The prediction; `None` where there is none.

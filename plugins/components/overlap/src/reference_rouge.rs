@@ -3,7 +3,6 @@
 use crate::compared::{
     Common, ComparedTexts, REFERENCE_PARAMS, REFERENCE_PATHS, with_common_params, with_notes,
 };
-use gage_overlap_kit::params::whole;
 use gage_overlap_kit::rouge::{Rouge, ScoreSelection, add_share, reading, with_reading};
 use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
@@ -86,7 +85,7 @@ impl Metric for ReferenceRouge {
         Ok(ReferenceRouge {
             common: Common::new(&params, Accepts::Texts)?,
             reading: reading(&params)?,
-            decimals: usize::from(whole(&params, "decimals", 0..=MAX_DECIMALS, DECIMALS)?),
+            decimals: usize::from(params.whole("decimals", 0..=MAX_DECIMALS, DECIMALS)?),
             output_field: PredictionField::at(params.text("output_field")?),
         })
     }

@@ -2,7 +2,6 @@
 //! ACL 2002) from its counts, with the smoothing of sacreBLEU 2 (Chen and Cherry, "A systematic
 //! comparison of smoothing techniques for sentence-level BLEU", WMT 2014).
 
-use crate::params::number_within;
 use gage_sdk::{PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
@@ -120,7 +119,7 @@ impl BleuScoring {
     /// `invalid-config` for an unknown method, and a value that is negative, above a million, or given
     /// for a method that has none.
     pub fn read(params: &Params, effective_order: bool) -> Result<BleuScoring, PluginError> {
-        let value = number_within(params, "smooth_value", 0.0..=1e6)?;
+        let value = params.within("smooth_value", 0.0..=1e6)?;
         let methods = [
             ("exp", Smoothing::Exponential),
             ("floor", Smoothing::Floor(value.unwrap_or(0.1))),

@@ -4,6 +4,8 @@ use crate::number::parse_float;
 use gage_sdk::serde_json::{Map, Value};
 use gage_sdk::{PluginError, json};
 use serde::de::DeserializeOwned;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 /// The parameters of a plugin. The host has checked them against the schema already; what is
 /// checked again here is what the program would otherwise misread.
@@ -95,6 +97,32 @@ impl Params {
         }
     }
 
+    /// A whole number within bounds, or `default` when it is not given.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value.
+    pub fn whole(&self, name: &str, bounds: RangeInclusive<u8>, default: u8) -> Result<u8, PluginError> {
+        let Some(number) = self.number(name)? else { return Ok(default) };
+        bounds.clone().find(|&whole| f64::from(whole) == number).ok_or_else(|| {
+            let (first, last) = bounds.into_inner();
+            refuse(name, &format!("must be a whole number from {first} to {last}"), &number)
+        })
+    }
+
+    /// A number within bounds.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value, also for NaN.
+    pub fn within(&self, name: &str, bounds: RangeInclusive<f64>) -> Result<Option<f64>, PluginError> {
+        match self.number(name)? {
+            Some(number) if !bounds.contains(&number) => {
+                let (first, last) = bounds.into_inner();
+                Err(refuse(name, &format!("must be a number from {first} to {last}"), &number))
+            }
+            number => Ok(number),
+        }
+    }
+
     /// The parameter `fallback`: the score of a sample that has none of its own, from 0 to 1; 0 unless
     /// given.
     ///
@@ -153,7 +181,7 @@ impl Params {
     }
 }
 
-fn refuse(name: &str, expected: &str, value: &Value) -> PluginError {
+fn refuse(name: &str, expected: &str, value: &dyn Display) -> PluginError {
     PluginError::invalid_config(format!("params: '{name}' {expected}, not {value}")).at(format!("/{name}"))
 }
 
@@ -226,6 +254,21 @@ mod tests {
         ] {
             let found = Params::new(json!({ "fallback": value })).and_then(|params| params.fallback());
             assert_eq!(found.ok(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_kept() {
+        let params = Params::new(json!({ "whole": 3, "part": 2.5, "nan": "nan", "big": "1e400" }));
+        let Ok(params) = params else { panic!("an object is accepted") };
+        assert_eq!(params.whole("whole", 1..=3, 2), Ok(3));
+        assert_eq!(params.whole("absent", 1..=3, 2), Ok(2));
+        assert!(params.whole("whole", 1..=2, 2).is_err());
+        assert!(params.whole("part", 1..=4, 2).is_err());
+        assert_eq!(params.within("part", 0.0..=3.0), Ok(Some(2.5)));
+        assert_eq!(params.within("absent", 0.0..=3.0), Ok(None));
+        for name in ["nan", "big", "whole"] {
+            assert!(params.within(name, 0.0..=1.0).is_err(), "{name}");
         }
     }
 }
