@@ -135,10 +135,7 @@ pub(crate) fn with_notes(mut card: ScoreCard, rouge: &Rouge) -> ScoreCard {
     if rouge.is_partial {
         card = card.explain("some texts are too long for their longest common subsequence");
     }
-    match empty_tag(rouge.words.0, rouge.words.1) {
-        Some(tag) => card.tag(tag),
-        None => card,
-    }
+    empty_tag(rouge.words.0, rouge.words.1).into_iter().fold(card, ScoreCard::tag)
 }
 
 /// Why two texts, one of which has no words, have nothing in common.

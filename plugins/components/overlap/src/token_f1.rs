@@ -49,10 +49,8 @@ impl Metric for TokenF1 {
                 .sub_score("precision", share.precision)
                 .sub_score("recall", share.recall)
                 .detail(&ComparedTexts::new(prediction, reference));
-            Ok(match empty_tag(words.0, words.1).filter(|_| share.f1 == 0.0) {
-                Some(tag) => card.tag(tag),
-                None => card,
-            })
+            let tag = empty_tag(words.0, words.1).filter(|_| share.f1 == 0.0);
+            Ok(tag.into_iter().fold(card, ScoreCard::tag))
         })
     }
 }

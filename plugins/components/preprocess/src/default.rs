@@ -10,7 +10,7 @@ use crate::roles::Conversion;
 use crate::sample::{Origin, SCHEMA_VERSION, add_rest, into_id, keep_assets, message, take_metadata};
 use crate::slots::Slots;
 use crate::task_type::from_question_type;
-use gage_row_kit::fields::{Fields, require, text, unusable};
+use gage_row_kit::fields::{Fields, take, text, unusable};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
 use gage_text_kit::Params;
@@ -206,19 +206,11 @@ impl AskedQuestion {
         // Rows with messages have their question in them.
         let has_messages = row.get("messages").is_some_and(|messages| !messages.is_null());
         let question = match params.question_field.as_deref().filter(|_| !has_messages) {
-            Some(path) => Some(text_at(&take_at(row, path)?, path, params)?),
+            Some(path) => Some(text_at(&take(row, path)?, path, params)?),
             None => None,
         };
-        let answer = params.answer_field.as_deref().map(|path| take_at(row, path)).transpose()?;
+        let answer = params.answer_field.as_deref().map(|path| take(row, path)).transpose()?;
         Ok(AskedQuestion { question, answer })
-    }
-}
-
-/// The value at a path, which must be there. A field of the row itself is taken out of it.
-fn take_at(row: &mut Fields, path: &str) -> Result<Value, PluginError> {
-    match row.shift_remove(path) {
-        Some(value) if !value.is_null() => Ok(value),
-        _ => require(row, path).cloned(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::param_schema::{Properties, field_schema, optional_schema};
 use crate::references::{reference_text, references_of};
 use crate::roles::Conversion;
 use crate::sample::{Draft, message};
-use gage_row_kit::fields::{Fields, require, require_text, unusable};
+use gage_row_kit::fields::{Fields, require, require_text, take, unusable};
 use gage_row_kit::media::{Kind, Source, read};
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
@@ -128,11 +128,7 @@ impl DocVqaParams {
     /// The images of a row, of which there must be one. A field of the row itself is taken out of it.
     fn sources(&self, row: &mut Fields) -> Result<Vec<Source>, PluginError> {
         let path = self.content_field.as_str();
-        let content = match row.shift_remove(path) {
-            Some(content) if !content.is_null() => content,
-            _ => require(row, path)?.clone(),
-        };
-        let sources = read(content, Kind::Image).map_err(|why| unusable(path, &why))?;
+        let sources = read(take(row, path)?, Kind::Image).map_err(|why| unusable(path, &why))?;
         if sources.is_empty() { Err(unusable(path, "has no image")) } else { Ok(sources) }
     }
 

@@ -1,6 +1,6 @@
 //! `gsm8k`: a word problem and a solution that ends in `#### 18`.
 
-use crate::layout::{few_shot, few_shot_error};
+use crate::layout::{few_shot, few_shot_error, with_instruction};
 use crate::param_schema::{Properties, few_shot_schema, field_schema, optional_schema};
 use crate::roles::Conversion;
 use crate::sample::{Draft, message, reference};
@@ -68,7 +68,7 @@ impl Conversion for Gsm8k {
         };
         for (index, row) in few_shot(params)?.iter().enumerate() {
             let problem = gsm8k.read(row).map_err(|error| few_shot_error(index, &error))?;
-            let user = message("user", problem.user_text(&gsm8k.instruction));
+            let user = message("user", with_instruction(&problem.question, &gsm8k.instruction));
             let answer = if answer_only { problem.number } else { problem.solution };
             gsm8k.before.extend([user, message("assistant", answer)]);
         }
@@ -77,7 +77,7 @@ impl Conversion for Gsm8k {
 
     fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
         let problem = self.read(&row)?;
-        let user = message("user", problem.user_text(&self.instruction));
+        let user = message("user", with_instruction(&problem.question, &self.instruction));
         let draft = Draft {
             task_type: "short-answer",
             messages: self.before.iter().cloned().chain([user]).collect(),
@@ -99,16 +99,6 @@ impl Gsm8k {
             unusable(&self.answer_field, &format!("does not end in '{MARKER}' and a number"))
         })?;
         Ok(Problem { question: strip(&question).to_owned(), solution: solution.into_owned(), number })
-    }
-}
-
-impl Problem {
-    fn user_text(&self, instruction: &str) -> String {
-        if instruction.is_empty() {
-            self.question.clone()
-        } else {
-            format!("{}\n\n{instruction}", self.question)
-        }
     }
 }
 

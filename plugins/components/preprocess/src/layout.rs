@@ -114,6 +114,11 @@ impl Layout {
     }
 }
 
+/// A question, and an instruction after an empty line unless the instruction is empty.
+pub(crate) fn with_instruction(question: &str, instruction: &str) -> String {
+    if instruction.is_empty() { question.to_owned() } else { format!("{question}\n\n{instruction}") }
+}
+
 /// The solved rows of the parameter `few_shot`.
 pub(crate) fn few_shot(params: &Params) -> Result<Vec<Fields>, PluginError> {
     Ok(params.parsed("few_shot")?.unwrap_or_default())

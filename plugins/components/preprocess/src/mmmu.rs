@@ -1,7 +1,7 @@
 //! `mmmu`: questions with images in them, with options or without.
 
 use crate::default::{self, DefaultParams};
-use crate::layout::{Layout, Spacing};
+use crate::layout::{Layout, Spacing, with_instruction};
 use crate::media::kind_of;
 use crate::messages::add_system;
 use crate::multi_choice::INSTRUCTION;
@@ -127,10 +127,7 @@ impl Mmmu {
         let listed = answer.as_str().and_then(python_list::read).filter(|answers| !answers.is_empty());
         let references = references_of(listed.map_or_else(|| answer.clone(), Value::from));
         let label = references.first().and_then(reference_text).map(|label| label.into_owned());
-        let prompt = match self.open_instruction.as_str() {
-            "" => question.to_owned(),
-            instruction => format!("{question}\n\n{instruction}"),
-        };
+        let prompt = with_instruction(question, &self.open_instruction);
         let draft = Draft {
             task_type: "image-qa",
             messages: Vec::new(),

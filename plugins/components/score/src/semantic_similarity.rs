@@ -83,10 +83,7 @@ impl Metric for SemanticSimilarity {
 
 impl SemanticSimilarity {
     fn judged(&self, card: ScoreCard, similarity: f64) -> ScoreCard {
-        match self.threshold {
-            Some(threshold) => card.pass(similarity >= threshold),
-            None => card,
-        }
+        self.threshold.iter().fold(card, |card, threshold| card.pass(similarity >= *threshold))
     }
 }
 
