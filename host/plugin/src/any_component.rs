@@ -95,5 +95,5 @@ any_component!(
 /// # Errors
 /// When it is not a component that this host could run, whatever it was granted.
 pub fn summarise(name: &str, bytes: &[u8]) -> Result<ComponentSummary, LoadError> {
-    inspect(bytes).map_err(|refusal| refusal.of(name))
+    inspect(bytes).map_err(|refusal| LoadError::refused(name, refusal))
 }

@@ -33,6 +33,13 @@ pub struct LoadError {
     pub help: Option<String>,
 }
 
+impl LoadError {
+    /// The error of a plugin that is refused.
+    pub(crate) fn refused(name: &str, refusal: Refusal) -> LoadError {
+        LoadError { name: name.to_owned(), message: refusal.message, help: refusal.help }
+    }
+}
+
 /// How a component is run: what differs from the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceSetup {
@@ -125,7 +132,7 @@ impl LinkedComponent {
         world: World,
         setup: &InstanceSetup,
     ) -> Result<LinkedComponent, LoadError> {
-        let fail = |refusal: Refusal| refusal.of(name);
+        let fail = |refusal: Refusal| LoadError::refused(name, refusal);
         let fail_with = |message: String| fail(Refusal::new(message));
         check_size(bytes.len(), Limits::of_interpreter().with(&setup.limits)).map_err(fail)?;
         let summary = inspect(bytes).map_err(fail)?;

@@ -1,6 +1,5 @@
 //! The summary of a component, read from its bytes before anything is compiled.
 
-use crate::component::LoadError;
 use crate::world::{Capability, World};
 use gage_config::Grants;
 use gage_core::Digest;
@@ -71,11 +70,6 @@ pub(crate) struct Refusal {
 impl Refusal {
     pub(crate) fn new(message: String) -> Refusal {
         Refusal { message, help: None }
-    }
-
-    /// The error of the plugin with this name.
-    pub(crate) fn of(self, name: &str) -> LoadError {
-        LoadError { name: name.to_owned(), message: self.message, help: self.help }
     }
 
     fn with_help(message: String, help: impl Into<String>) -> Refusal {
