@@ -85,17 +85,15 @@ fn files_of(new: &NewProject) -> Result<BTreeMap<String, String>, ToolError> {
         }
         project.insert(fill(path), fill(text));
     }
-    for (path, text) in files::below(&format!("sdk/templates/{language}/common")) {
-        project.insert(fill(path), fill(text));
-    }
+    let common = format!("sdk/templates/{language}/common");
+    project.extend(files::below(&common).map(|(path, text)| (fill(path), fill(text))));
     let cases = format!("{kind}.jsonl");
     for (_, text) in files::below("sdk/templates/cases").filter(|(path, _)| *path == cases) {
         project.insert("cases.jsonl".to_owned(), text.to_owned());
     }
     for folder in ["wit".to_owned(), format!("sdk/{language}")] {
-        for (path, text) in files::below(&folder) {
-            project.insert(format!("gage/{folder}/{path}"), text.to_owned());
-        }
+        let carried = files::below(&folder);
+        project.extend(carried.map(|(path, text)| (format!("gage/{folder}/{path}"), text.to_owned())));
     }
     project.insert(SETTINGS.to_owned(), new_settings(&new.name, new.world, new.language));
     Ok(project)

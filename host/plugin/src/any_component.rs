@@ -1,7 +1,7 @@
 //! A component of whatever kind it turns out to be.
 
-use crate::component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
-use crate::component_members::{PluginComponent, PluginKind};
+use crate::component::{InstanceSetup, LoadError};
+use crate::component_members::{LoadedComponent, PluginComponent, PluginKind};
 use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, inspect};
 use crate::kinds::aggregator::AggregatorKind;
@@ -12,10 +12,8 @@ use crate::kinds::judge::JudgeKind;
 use crate::kinds::metric::MetricKind;
 use crate::kinds::preprocessor::PreprocessorKind;
 use crate::kinds::role_adapter::RoleAdapterKind;
-use crate::limits::Limits;
-use crate::member_description::MemberDescription;
 use crate::world::World;
-use gage_core::Object;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// A kind of plugins that an [`AnyComponent`] may turn out to be.
@@ -41,6 +39,16 @@ macro_rules! any_component {
                 }
             }
         })+
+
+        impl Deref for AnyComponent {
+            type Target = LoadedComponent;
+
+            fn deref(&self) -> &LoadedComponent {
+                match self {
+                    $(AnyComponent::$variant(component) => component,)+
+                }
+            }
+        }
 
         impl AnyComponent {
             /// Loads a component of the kind that its bytes say.
@@ -82,72 +90,10 @@ any_component!(
     Backend: BackendKind,
 );
 
-/// Evaluates an expression with the component, whichever its kind.
-macro_rules! each {
-    ($any:expr, $component:ident => $body:expr) => {
-        match $any {
-            AnyComponent::Metric($component) => $body,
-            AnyComponent::Preprocessor($component) => $body,
-            AnyComponent::DocHook($component) => $body,
-            AnyComponent::Aggregator($component) => $body,
-            AnyComponent::Judge($component) => $body,
-            AnyComponent::Extractor($component) => $body,
-            AnyComponent::RoleAdapter($component) => $body,
-            AnyComponent::Backend($component) => $body,
-        }
-    };
-}
-
-impl AnyComponent {
-    /// Its kind.
-    pub fn world(&self) -> World {
-        self.summary().world
-    }
-
-    /// What a record of a run says about the component.
-    pub fn identity(&self) -> &PluginIdentity {
-        each!(self, component => component.identity())
-    }
-
-    /// What it says of itself, in a sentence.
-    pub fn description(&self) -> &str {
-        each!(self, component => component.description())
-    }
-
-    /// Its `extra` metadata.
-    pub fn extra(&self) -> &Object {
-        each!(self, component => component.extra())
-    }
-
-    /// What was read from its bytes.
-    pub fn summary(&self) -> &ComponentSummary {
-        each!(self, component => component.summary())
-    }
-
-    /// What it may use.
-    pub fn limits(&self) -> &Limits {
-        each!(self, component => component.limits())
-    }
-
-    /// How much it has done so far.
-    pub fn work(&self) -> CallWork {
-        each!(self, component => component.work())
-    }
-
-    /// What its members say of themselves.
-    pub fn descriptions(&self) -> Vec<&MemberDescription> {
-        each!(self, component => component.descriptions().collect())
-    }
-}
-
 /// Reads what a component is, without compiling or running it. `name` is what messages call it.
 ///
 /// # Errors
 /// When it is not a component that this host could run, whatever it was granted.
 pub fn summarise(name: &str, bytes: &[u8]) -> Result<ComponentSummary, LoadError> {
-    inspect(bytes).map_err(|refusal| LoadError {
-        name: name.to_owned(),
-        message: refusal.message,
-        help: refusal.help,
-    })
+    inspect(bytes).map_err(|refusal| LoadError::refused(name, refusal))
 }

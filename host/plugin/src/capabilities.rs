@@ -45,3 +45,13 @@ impl Access {
 pub(crate) fn refuse(kind: ErrorKind, message: impl Into<String>) -> PluginError {
     PluginError { kind, message: message.into(), pointer: None, retryable: false }
 }
+
+/// The error of a guest that asks for what it was not granted.
+pub(crate) fn denied(message: impl Into<String>) -> PluginError {
+    refuse(ErrorKind::Denied, message)
+}
+
+/// The error of a guest that asks for more than it may.
+pub(crate) fn exceeded(message: impl Into<String>) -> PluginError {
+    refuse(ErrorKind::LimitExceeded, message)
+}

@@ -13,6 +13,7 @@ use crate::world::{Capability, World};
 use gage_config::{Grants, PluginLimits};
 use gage_core::Digest;
 use parking_lot::RwLock;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -32,6 +33,13 @@ pub struct LoadError {
     pub help: Option<String>,
 }
 
+impl LoadError {
+    /// The error of a plugin that is refused.
+    pub(crate) fn refused(name: &str, refusal: Refusal) -> LoadError {
+        LoadError { name: name.to_owned(), message: refusal.message, help: refusal.help }
+    }
+}
+
 /// How a component is run: what differs from the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceSetup {
@@ -47,6 +55,11 @@ pub struct InstanceSetup {
 }
 
 impl InstanceSetup {
+    /// The defaults, for a component that a suite names by its file.
+    pub(crate) fn of_file(path: &Path) -> InstanceSetup {
+        InstanceSetup { source: Some(path.display().to_string()), ..InstanceSetup::default() }
+    }
+
     /// The defaults but for some limits.
     pub fn with_limits(limits: PluginLimits) -> InstanceSetup {
         InstanceSetup { limits, ..InstanceSetup::default() }
@@ -119,11 +132,7 @@ impl LinkedComponent {
         world: World,
         setup: &InstanceSetup,
     ) -> Result<LinkedComponent, LoadError> {
-        let fail = |refusal: Refusal| LoadError {
-            name: name.to_owned(),
-            message: refusal.message,
-            help: refusal.help,
-        };
+        let fail = |refusal: Refusal| LoadError::refused(name, refusal);
         let fail_with = |message: String| fail(Refusal::new(message));
         check_size(bytes.len(), Limits::of_interpreter().with(&setup.limits)).map_err(fail)?;
         let summary = inspect(bytes).map_err(fail)?;

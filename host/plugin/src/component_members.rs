@@ -16,6 +16,7 @@ use crate::validate_output;
 use crate::world::World;
 use gage_core::{Digest, EvalContext, FieldError, Object};
 use serde_json::{Value, json};
+use std::ops::Deref;
 use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
@@ -65,48 +66,40 @@ pub struct DeclaredMember<K: PluginKind> {
 }
 
 pub(crate) struct Member<K: PluginKind> {
-    pub(crate) description: MemberDescription,
     pub(crate) inputs: Vec<InputSpec>,
     pub(crate) detail: K::Detail,
     schema: ParamsSchema,
 }
 
-/// A component with its members.
-pub struct PluginComponent<K: PluginKind> {
+/// What is the same for components of all kinds: what they say of themselves, and what runs them.
+pub struct LoadedComponent {
     pub(crate) linked: LinkedComponent,
-    pre: K::PreInstance,
     identity: PluginIdentity,
     description: String,
     extra: Object,
+    descriptions: Vec<MemberDescription>,
+}
+
+/// A component with its members.
+pub struct PluginComponent<K: PluginKind> {
+    loaded: LoadedComponent,
+    pre: K::PreInstance,
+    /// In the order of their descriptions.
     pub(crate) members: Vec<Member<K>>,
 }
 
-impl<K: PluginKind> PluginComponent<K> {
-    /// Loads a component and asks it what it holds.
-    ///
-    /// # Errors
-    /// When it is a plugin of another kind, imports what it was not granted, does not compile, or
-    /// declares something invalid.
-    pub fn load(
-        host: &PluginHost,
-        name: &str,
-        bytes: &[u8],
-        setup: &InstanceSetup,
-    ) -> Result<PluginComponent<K>, LoadError> {
-        let linked = LinkedComponent::load(host, name, bytes, K::WORLD, setup)?;
-        let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
-        let pre = K::prepare(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
-        let described = linked.call(|store| {
-            let plugin = K::instantiate(&pre, store)?;
-            K::describe(&plugin, store)
-        });
-        let (info, declared) = described.map_err(|error| fail(error.while_doing("describing itself")))?;
-        let extra = validate_output::info(&info, &linked.limits).map_err(fail)?;
-        let members = declared.into_iter().map(|member| read_member(member, &linked.limits));
-        let members = members.collect::<Result<Vec<Member<K>>, String>>().map_err(fail)?;
-        check_names(&members).map_err(fail)?;
-        let identity = linked.identity(&info);
-        Ok(PluginComponent { linked, pre, identity, description: info.description, extra, members })
+impl<K: PluginKind> Deref for PluginComponent<K> {
+    type Target = LoadedComponent;
+
+    fn deref(&self) -> &LoadedComponent {
+        &self.loaded
+    }
+}
+
+impl LoadedComponent {
+    /// Its kind.
+    pub fn world(&self) -> World {
+        self.linked.summary.world
     }
 
     /// What a record of a run says about the component.
@@ -135,8 +128,8 @@ impl<K: PluginKind> PluginComponent<K> {
     }
 
     /// What its members say of themselves.
-    pub fn descriptions(&self) -> impl Iterator<Item = &MemberDescription> {
-        self.members.iter().map(|member| &member.description)
+    pub fn descriptions(&self) -> &[MemberDescription] {
+        &self.descriptions
     }
 
     /// How much it has done so far.
@@ -147,6 +140,37 @@ impl<K: PluginKind> PluginComponent<K> {
     /// Gives it the models of the run, so far as it was granted them.
     pub fn set_models(&self, models: Arc<dyn Models>) {
         self.linked.set_models(models);
+    }
+}
+
+impl<K: PluginKind> PluginComponent<K> {
+    /// Loads a component and asks it what it holds.
+    ///
+    /// # Errors
+    /// When it is a plugin of another kind, imports what it was not granted, does not compile, or
+    /// declares something invalid.
+    pub fn load(
+        host: &PluginHost,
+        name: &str,
+        bytes: &[u8],
+        setup: &InstanceSetup,
+    ) -> Result<PluginComponent<K>, LoadError> {
+        let linked = LinkedComponent::load(host, name, bytes, K::WORLD, setup)?;
+        let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
+        let pre = K::prepare(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
+        let described = linked.call(|store| {
+            let plugin = K::instantiate(&pre, store)?;
+            K::describe(&plugin, store)
+        });
+        let (info, declared) = described.map_err(|error| fail(error.while_doing("describing itself")))?;
+        let extra = validate_output::info(&info, &linked.limits).map_err(fail)?;
+        let members = declared.into_iter().map(|member| read_member(member, &linked.limits));
+        let members = members.collect::<Result<Vec<_>, String>>().map_err(fail)?;
+        let (descriptions, members): (Vec<MemberDescription>, Vec<Member<K>>) = members.into_iter().unzip();
+        check_names(K::WORLD, &descriptions).map_err(fail)?;
+        let identity = linked.identity(&info);
+        let loaded = LoadedComponent { linked, identity, description: info.description, extra, descriptions };
+        Ok(PluginComponent { loaded, pre, members })
     }
 
     /// Makes one of its members ready to be called; without a name the only one.
@@ -159,7 +183,8 @@ impl<K: PluginKind> PluginComponent<K> {
         params: Value,
     ) -> Result<ConfiguredMember<K>, Vec<FieldError>> {
         let problem = |message: String| vec![FieldError { pointer: String::new(), message }];
-        let known = || self.descriptions().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
+        let names = || self.descriptions.iter().map(|one| one.name.as_str());
+        let known = || names().collect::<Vec<_>>().join(", ");
         let world = K::WORLD;
         let index = match name {
             None if self.members.len() == 1 => 0,
@@ -170,7 +195,7 @@ impl<K: PluginKind> PluginComponent<K> {
                 )));
             }
             Some(name) => {
-                let found = self.members.iter().position(|member| member.description.name == name);
+                let found = names().position(|one| one == name);
                 found.ok_or_else(|| {
                     problem(format!("the component holds no {world} '{name}'; it holds {}", known()))
                 })?
@@ -182,7 +207,7 @@ impl<K: PluginKind> PluginComponent<K> {
         let params = Value::Object(own).to_string();
         let checked = self.linked.call(|store| {
             let plugin = K::instantiate(&self.pre, store)?;
-            K::check(&plugin, store, &member.description.name, &params)
+            K::check(&plugin, store, &self.descriptions[index].name, &params)
         });
         match checked {
             Ok(Ok(())) => Ok(ConfiguredMember { component: Arc::clone(self), index, inputs, params, given }),
@@ -196,7 +221,10 @@ impl<K: PluginKind> PluginComponent<K> {
 }
 
 /// Checks and keeps what a component declares of a member.
-fn read_member<K: PluginKind>(declared: DeclaredMember<K>, limits: &Limits) -> Result<Member<K>, String> {
+fn read_member<K: PluginKind>(
+    declared: DeclaredMember<K>,
+    limits: &Limits,
+) -> Result<(MemberDescription, Member<K>), String> {
     let DeclaredMember { spec, inputs, optional, detail } = declared;
     validate_output::member(&spec, &inputs, &optional, limits)?;
     let named = |error: String| format!("'{}': {error}", spec.name);
@@ -218,20 +246,19 @@ fn read_member<K: PluginKind>(declared: DeclaredMember<K>, limits: &Limits) -> R
         params_schema: serde_json::from_str(&spec.params_schema).unwrap_or(Value::Null),
         name: spec.name,
     };
-    Ok(Member { description, inputs, detail, schema })
+    Ok((description, Member { inputs, detail, schema }))
 }
 
-fn check_names<K: PluginKind>(members: &[Member<K>]) -> Result<(), String> {
+fn check_names(world: World, members: &[MemberDescription]) -> Result<(), String> {
     if members.is_empty() {
-        return Err(format!("it holds no {}", K::WORLD));
+        return Err(format!("it holds no {world}"));
     }
     if members.len() > MAX_MEMBERS {
         return Err(format!("it holds {} members; at most {MAX_MEMBERS} are allowed", members.len()));
     }
-    for (place, member) in members.iter().enumerate() {
-        let name = &member.description.name;
-        if members[..place].iter().any(|earlier| earlier.description.name == *name) {
-            return Err(format!("it declares the {} '{name}' twice", K::WORLD));
+    for (place, MemberDescription { name, .. }) in members.iter().enumerate() {
+        if members[..place].iter().any(|earlier| earlier.name == *name) {
+            return Err(format!("it declares the {world} '{name}' twice"));
         }
     }
     Ok(())
@@ -269,7 +296,7 @@ impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
 impl<K: PluginKind> ConfiguredMember<K> {
     /// What it says of itself.
     pub fn description(&self) -> &MemberDescription {
-        &self.member().description
+        &self.component.descriptions[self.index]
     }
 
     /// The same member with some parameters changed.
@@ -311,7 +338,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.member().description.name
+        &self.description().name
     }
 
     pub(crate) fn params(&self) -> &String {

@@ -44,7 +44,7 @@ pub use capabilities::media::MediaSet;
 pub use capabilities::models::{ModelError, ModelErrorKind, ModelRequest, Models, Vectors};
 pub use compile::{CompileLimits, CompileProgress, ComponentCompiler, compile_from_stdin};
 pub use component::{CallWork, InstanceSetup, LoadError, PluginIdentity};
-pub use component_members::{ConfiguredMember, PluginComponent, PluginKind};
+pub use component_members::{ConfiguredMember, LoadedComponent, PluginComponent, PluginKind};
 pub use figure::AggregatorFigure;
 pub use host::PluginHost;
 pub use host_options::HostOptions;

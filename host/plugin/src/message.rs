@@ -4,17 +4,23 @@ use crate::bindings::types::{Message as GuestMessage, Role as GuestRole};
 use gage_core::{Message, Object, Role};
 use serde_json::Value;
 
+impl From<GuestRole> for Role {
+    fn from(role: GuestRole) -> Role {
+        match role {
+            GuestRole::System => Role::System,
+            GuestRole::User => Role::User,
+            GuestRole::Assistant => Role::Assistant,
+            GuestRole::Tool => Role::Tool,
+        }
+    }
+}
+
 /// A message of a component as one of this program.
 ///
 /// # Errors
 /// Says what is wrong with one that does not have the shape of a message.
 pub fn message_from_guest(message: GuestMessage) -> Result<Message, String> {
-    let role = match message.role {
-        GuestRole::System => Role::System,
-        GuestRole::User => Role::User,
-        GuestRole::Assistant => Role::Assistant,
-        GuestRole::Tool => Role::Tool,
-    };
+    let role = Role::from(message.role);
     let mut fields = match serde_json::from_str(&message.extra) {
         _ if message.extra.is_empty() => Object::new(),
         Ok(Value::Object(object)) => object,

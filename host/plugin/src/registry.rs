@@ -198,20 +198,14 @@ impl Registry {
     }
 
     fn try_add(&mut self, spec: &PluginSpec) -> Result<(), RegistryError> {
-        let origin = match &spec.source {
-            PluginSource::File(path) => Origin::File(path.clone()),
-            PluginSource::Bundled(name) => Origin::Bundled(self.bundled_named(name)?.name),
+        let (origin, path) = match &spec.source {
+            PluginSource::File(path) => (Origin::File(path.clone()), path.clone()),
+            PluginSource::Bundled(name) => {
+                (Origin::Bundled(self.bundled_named(name)?.name), PathBuf::from(name))
+            }
         };
-        let path = match &spec.source {
-            PluginSource::File(path) => path.clone(),
-            PluginSource::Bundled(name) => PathBuf::from(name),
-        };
-        let setup = InstanceSetup {
-            source: Some(path.display().to_string()),
-            limits: spec.limits.clone(),
-            grants: spec.grants.clone(),
-            ..InstanceSetup::default()
-        };
+        let (limits, grants) = (spec.limits.clone(), spec.grants.clone());
+        let setup = InstanceSetup { limits, grants, ..InstanceSetup::of_file(&path) };
         let bytes = self.bytes_of(&origin, &setup)?;
         let found = Digest::of_bytes(&bytes);
         if let Some(wanted) = spec.sha256
@@ -245,8 +239,7 @@ impl Registry {
         for path in files {
             let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             let origin = Origin::File(path.clone());
-            let setup =
-                InstanceSetup { source: Some(path.display().to_string()), ..InstanceSetup::default() };
+            let setup = InstanceSetup::of_file(&path);
             let bytes = self.bytes_of(&origin, &setup)?;
             let component = AnyComponent::load(&self.host, &id, &bytes, &setup)?;
             let component = Mutex::new(Some(component));
@@ -303,7 +296,7 @@ impl Registry {
         let mut names: Vec<(World, String)> = Vec::new();
         for listed in self.list()? {
             let world = listed.component.world();
-            let members = listed.component.descriptions().into_iter().map(|one| (world, one.name.clone()));
+            let members = listed.component.descriptions().iter().map(|one| (world, one.name.clone()));
             names.extend(members.filter(|_| world != World::Backend));
         }
         names.sort_by(|one, two| (one.0.kind(), &one.1).cmp(&(two.0.kind(), &two.1)));
@@ -394,7 +387,7 @@ impl Registry {
         if world == World::Backend {
             return Ok(vec![one.id.clone()]);
         }
-        Ok(component.descriptions().into_iter().map(|member| member.name.clone()).collect())
+        Ok(component.descriptions().iter().map(|member| member.name.clone()).collect())
     }
 
     fn component(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
@@ -422,7 +415,7 @@ impl Registry {
         if let Some(component) = files.get(&settled) {
             return Ok(component.clone());
         }
-        let setup = InstanceSetup { source: Some(path.display().to_string()), ..InstanceSetup::default() };
+        let setup = InstanceSetup::of_file(path);
         let bytes = self.bytes_of(&Origin::File(path.to_owned()), &setup)?;
         let component = AnyComponent::load(&self.host, &path.display().to_string(), &bytes, &setup)?;
         files.insert(settled, component.clone());

@@ -110,6 +110,17 @@ impl TotalLimiter {
     fn new(limits: &Limits) -> TotalLimiter {
         TotalLimiter { memory_left: limits.memory_bytes, elements_left: limits.table_elements, refused: None }
     }
+
+    /// Takes some of what is left, or notes that there is not enough.
+    fn take(&mut self, what: &'static str, left: fn(&mut TotalLimiter) -> &mut usize, more: usize) -> bool {
+        let left = left(self);
+        let Some(rest) = left.checked_sub(more) else {
+            self.refused = Some(what);
+            return false;
+        };
+        *left = rest;
+        true
+    }
 }
 
 impl ResourceLimiter for TotalLimiter {
@@ -119,16 +130,7 @@ impl ResourceLimiter for TotalLimiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        match self.memory_left.checked_sub(desired.saturating_sub(current)) {
-            Some(left) => {
-                self.memory_left = left;
-                Ok(true)
-            }
-            None => {
-                self.refused = Some("memory");
-                Ok(false)
-            }
-        }
+        Ok(self.take("memory", |limiter| &mut limiter.memory_left, desired.saturating_sub(current)))
     }
 
     fn table_growing(
@@ -137,16 +139,7 @@ impl ResourceLimiter for TotalLimiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        match self.elements_left.checked_sub(desired.saturating_sub(current)) {
-            Some(left) => {
-                self.elements_left = left;
-                Ok(true)
-            }
-            None => {
-                self.refused = Some("table elements");
-                Ok(false)
-            }
-        }
+        Ok(self.take("table elements", |limiter| &mut limiter.elements_left, desired.saturating_sub(current)))
     }
 
     fn instances(&self) -> usize {

@@ -50,32 +50,11 @@ impl Figure {
 /// An [`Aggregator`] whose state is bytes, so that all of them have one type; what the macro uses.
 #[doc(hidden)]
 pub trait Fold {
-    fn name() -> &'static str
-    where
-        Self: Sized;
-    fn spec() -> MemberSpec
-    where
-        Self: Sized;
-    fn prepare(params: Value) -> Result<Self, PluginError>
-    where
-        Self: Sized;
     fn fold(&self, state: &[u8], rows: Vec<Row>) -> Result<Vec<u8>, PluginError>;
     fn finish(&self, state: &[u8]) -> Result<Vec<Figure>, PluginError>;
 }
 
 impl<A: Aggregator> Fold for A {
-    fn name() -> &'static str {
-        A::name()
-    }
-
-    fn spec() -> MemberSpec {
-        A::spec()
-    }
-
-    fn prepare(params: Value) -> Result<A, PluginError> {
-        A::prepare(params)
-    }
-
     fn fold(&self, state: &[u8], rows: Vec<Row>) -> Result<Vec<u8>, PluginError> {
         let mut state = read::<A::State>(state)?;
         rows.into_iter().try_for_each(|row| self.add(&mut state, row))?;
@@ -122,7 +101,7 @@ impl<P: Plugin<Kind = dyn Fold>> Guest for Component<P> {
 #[macro_export]
 macro_rules! aggregators {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? aggregators: [$($aggregator:ty),+ $(,)?] $(,)?) => {
-        $crate::__component!(aggregator, $crate::aggregator::Fold, $name, $description, [$($extra)?], [$($aggregator),+]);
+        $crate::__component!(aggregator, $crate::aggregator::Fold, $crate::aggregator::Aggregator, $name, $description, [$($extra)?], [$($aggregator),+]);
     };
 }
 

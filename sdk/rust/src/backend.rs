@@ -116,6 +116,6 @@ impl<P: Plugin<Kind = dyn Backend>> Guest for Component<P> {
 #[macro_export]
 macro_rules! backend {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? backend: $backend:ty $(,)?) => {
-        $crate::__component!(backend, $crate::backend::Backend, $name, $description, [$($extra)?], [$backend]);
+        $crate::__component!(backend, $crate::backend::Backend, $crate::backend::Backend, $name, $description, [$($extra)?], [$backend]);
     };
 }

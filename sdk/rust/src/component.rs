@@ -129,7 +129,7 @@ pub fn extra<const N: usize>(objects: [Value; N]) -> String {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __component {
-    ($module:ident, $kind:path, $name:expr, $description:expr, [$($extra:expr)?], [$($member:ty),+]) => {
+    ($module:ident, $kind:path, $trait:path, $name:expr, $description:expr, [$($extra:expr)?], [$($member:ty),+]) => {
         struct GagePlugin;
 
         impl $crate::component::Plugin for GagePlugin {
@@ -146,9 +146,9 @@ macro_rules! __component {
 
             fn entries() -> ::std::vec::Vec<$crate::component::Entry<Self::Kind>> {
                 ::std::vec![$($crate::component::Entry {
-                    name: <$member as $kind>::name(),
-                    spec: <$member as $kind>::spec,
-                    make: |params| ::std::result::Result::Ok(::std::boxed::Box::new(<$member as $kind>::prepare(params)?)),
+                    name: <$member as $trait>::name(),
+                    spec: <$member as $trait>::spec,
+                    make: |params| ::std::result::Result::Ok(::std::boxed::Box::new(<$member as $trait>::prepare(params)?)),
                 }),+]
             }
         }

@@ -88,6 +88,6 @@ fn read_sample(text: &str) -> Result<Value, PluginError> {
 #[macro_export]
 macro_rules! doc_hooks {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? doc_hooks: [$($hook:ty),+ $(,)?] $(,)?) => {
-        $crate::__component!(doc_hook, $crate::doc_hook::DocHook, $name, $description, [$($extra)?], [$($hook),+]);
+        $crate::__component!(doc_hook, $crate::doc_hook::DocHook, $crate::doc_hook::DocHook, $name, $description, [$($extra)?], [$($hook),+]);
     };
 }

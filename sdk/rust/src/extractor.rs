@@ -117,6 +117,6 @@ impl<P: Plugin<Kind = dyn Extractor>> Guest for Component<P> {
 #[macro_export]
 macro_rules! extractors {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? extractors: [$($extractor:ty),+ $(,)?] $(,)?) => {
-        $crate::__component!(extractor, $crate::extractor::Extractor, $name, $description, [$($extra)?], [$($extractor),+]);
+        $crate::__component!(extractor, $crate::extractor::Extractor, $crate::extractor::Extractor, $name, $description, [$($extra)?], [$($extractor),+]);
     };
 }

@@ -134,6 +134,6 @@ impl<P: Plugin<Kind = dyn Judge>> Guest for Component<P> {
 #[macro_export]
 macro_rules! judges {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? judges: [$($judge:ty),+ $(,)?] $(,)?) => {
-        $crate::__component!(judge, $crate::judge::Judge, $name, $description, [$($extra)?], [$($judge),+]);
+        $crate::__component!(judge, $crate::judge::Judge, $crate::judge::Judge, $name, $description, [$($extra)?], [$($judge),+]);
     };
 }

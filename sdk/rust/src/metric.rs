@@ -148,6 +148,6 @@ impl<P: Plugin<Kind = dyn Metric>> Guest for Component<P> {
 #[macro_export]
 macro_rules! metrics {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? metrics: [$($metric:ty),+ $(,)?] $(,)?) => {
-        $crate::__component!(metric, $crate::metric::Metric, $name, $description, [$($extra)?], [$($metric),+]);
+        $crate::__component!(metric, $crate::metric::Metric, $crate::metric::Metric, $name, $description, [$($extra)?], [$($metric),+]);
     };
 }

@@ -86,6 +86,6 @@ impl<P: Plugin<Kind = dyn Preprocessor>> Guest for Component<P> {
 #[macro_export]
 macro_rules! preprocessors {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? preprocessors: [$($preprocessor:ty),+ $(,)?] $(,)?) => {
-        $crate::__component!(preprocessor, $crate::preprocessor::Preprocessor, $name, $description, [$($extra)?], [$($preprocessor),+]);
+        $crate::__component!(preprocessor, $crate::preprocessor::Preprocessor, $crate::preprocessor::Preprocessor, $name, $description, [$($extra)?], [$($preprocessor),+]);
     };
 }

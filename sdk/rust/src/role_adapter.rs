@@ -105,6 +105,6 @@ impl<P: Plugin<Kind = dyn RoleAdapter>> Guest for Component<P> {
 #[macro_export]
 macro_rules! role_adapters {
     (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? role_adapters: [$($adapter:ty),+ $(,)?] $(,)?) => {
-        $crate::__component!(role_adapter, $crate::role_adapter::RoleAdapter, $name, $description, [$($extra)?], [$($adapter),+]);
+        $crate::__component!(role_adapter, $crate::role_adapter::RoleAdapter, $crate::role_adapter::RoleAdapter, $name, $description, [$($extra)?], [$($adapter),+]);
     };
 }

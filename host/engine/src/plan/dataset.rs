@@ -102,7 +102,7 @@ fn doc_hook(
             return None;
         }
     };
-    let mut described = family.descriptions();
+    let mut described = family.descriptions().iter();
     let declared = match &member {
         Some(name) => described.find(|described| described.name == *name),
         None => described.next(),

@@ -167,12 +167,7 @@ fn card_to_json(card: ScoreCard, name: &str) -> Value {
 }
 
 fn message_to_json(message: gage_plugin::Message) -> Value {
-    let role = match message.role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-    };
+    let role = gage_core::Role::from(message.role).name();
     let extra: Value = serde_json::from_str(&message.extra).unwrap_or_default();
     json!({"role": role, "content": message.content, "extra": extra})
 }

@@ -1,7 +1,7 @@
 //! Requests of plugins to the hosts that they were granted.
 
 use super::address::is_public;
-use super::refuse;
+use super::{denied, exceeded, refuse};
 use crate::bindings::http::{Header, HeaderValue, Request, Response};
 use crate::bindings::types::{ErrorKind, PluginError};
 use futures::future::join_all;
@@ -108,10 +108,10 @@ impl HttpAccess {
     /// no answer in `time` is an error.
     pub(crate) fn send(&self, requests: Vec<Request>, time: Duration) -> Vec<Result<Response, PluginError>> {
         if requests.len() > MAX_CONCURRENT_REQUESTS {
-            let error = refuse(
-                ErrorKind::LimitExceeded,
-                format!("{} requests at once; at most {MAX_CONCURRENT_REQUESTS} are allowed", requests.len()),
-            );
+            let error = exceeded(format!(
+                "{} requests at once; at most {MAX_CONCURRENT_REQUESTS} are allowed",
+                requests.len()
+            ));
             return requests.iter().map(|_| Err(error.clone())).collect();
         }
         let left = AtomicUsize::new(MAX_RESPONSE_BYTES);
@@ -123,7 +123,7 @@ impl HttpAccess {
                     let message = format!(
                         "no answer within the {seconds:.1} s that the plugin may still wait (wait_time)"
                     );
-                    refuse(ErrorKind::LimitExceeded, message)
+                    exceeded(message)
                 };
                 let exchange = |request| async move {
                     tokio::time::timeout(time, self.exchange(request, left))
@@ -147,10 +147,9 @@ impl HttpAccess {
         let (headers, has_secret) = self.headers(&request.headers, &url)?;
         if request.body.len() > MAX_BODY_BYTES {
             let size = request.body.len();
-            return Err(refuse(
-                ErrorKind::LimitExceeded,
-                format!("the request has {size} bytes; at most {MAX_BODY_BYTES} are allowed"),
-            ));
+            return Err(exceeded(format!(
+                "the request has {size} bytes; at most {MAX_BODY_BYTES} are allowed"
+            )));
         }
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| refuse(ErrorKind::InvalidInput, "the method is not valid"))?;
@@ -172,14 +171,13 @@ impl HttpAccess {
             "https" => 443,
             "http" => 80,
             other => {
-                return Err(refuse(
-                    ErrorKind::Denied,
-                    format!("'{shown}': the scheme '{other}' is never granted; http and https can be"),
-                ));
+                return Err(denied(format!(
+                    "'{shown}': the scheme '{other}' is never granted; http and https can be"
+                )));
             }
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(refuse(ErrorKind::Denied, "a URL with a user name or a password is never sent"));
+            return Err(denied("a URL with a user name or a password is never sent"));
         }
         let (host, port) = (url.host_str().unwrap_or_default(), url.port().unwrap_or(default));
         let of_host = self.hosts.iter().enumerate().filter(|(_, grant)| {
@@ -188,14 +186,11 @@ impl HttpAccess {
         let mut of_host = of_host.peekable();
         if of_host.peek().is_none() {
             let granted: Vec<String> = self.hosts.iter().map(shown_host).collect();
-            return Err(refuse(
-                ErrorKind::Denied,
-                format!(
-                    "the host '{host}' (port {port}) is not granted; granted are: {}. A host is added in the suite, \
+            return Err(denied(format!(
+                "the host '{host}' (port {port}) is not granted; granted are: {}. A host is added in the suite, \
                      under `plugins`, `grants`, `http`",
-                    granted.join(", ")
-                ),
-            ));
+                granted.join(", ")
+            )));
         }
         let method = request.method.to_ascii_uppercase();
         match of_host.clone().find(|(_, grant)| grant.methods.contains(&method)) {
@@ -204,13 +199,10 @@ impl HttpAccess {
                 let granted: Vec<&str> =
                     of_host.flat_map(|(_, grant)| &grant.methods).map(String::as_str).collect();
                 let method: String = method.chars().take(20).collect();
-                Err(refuse(
-                    ErrorKind::Denied,
-                    format!(
-                        "the method {method} is not granted for '{host}'; granted are: {}",
-                        granted.join(", ")
-                    ),
-                ))
+                Err(denied(format!(
+                    "the method {method} is not granted for '{host}'; granted are: {}",
+                    granted.join(", ")
+                )))
             }
         }
     }
@@ -218,7 +210,7 @@ impl HttpAccess {
     fn headers(&self, headers: &[Header], url: &Url) -> Result<(HeaderMap, bool), PluginError> {
         let invalid = |message: String| refuse(ErrorKind::InvalidInput, message);
         if headers.len() > MAX_HEADERS {
-            return Err(refuse(ErrorKind::LimitExceeded, format!("more than {MAX_HEADERS} headers")));
+            return Err(exceeded(format!("more than {MAX_HEADERS} headers")));
         }
         let mut map = HeaderMap::new();
         let mut has_secret = false;
@@ -227,10 +219,7 @@ impl HttpAccess {
             let name = HeaderName::from_bytes(header.name.as_bytes())
                 .map_err(|_| invalid(format!("'{shown}' is not the name of a header")))?;
             if OWN_HEADERS.contains(&name) || name.as_str().starts_with("proxy-") {
-                return Err(refuse(
-                    ErrorKind::Denied,
-                    format!("the header '{name}' is set by the host alone"),
-                ));
+                return Err(denied(format!("the header '{name}' is set by the host alone")));
             }
             let value = match &header.value {
                 HeaderValue::Plain(text) => text.clone(),
@@ -238,10 +227,7 @@ impl HttpAccess {
                 HeaderValue::Bearer(secret) => format!("Bearer {}", self.secret(secret, url)?),
             };
             if value.len() > MAX_HEADER_BYTES {
-                return Err(refuse(
-                    ErrorKind::LimitExceeded,
-                    format!("the header '{name}' has more than {MAX_HEADER_BYTES} bytes"),
-                ));
+                return Err(exceeded(format!("the header '{name}' has more than {MAX_HEADER_BYTES} bytes")));
             }
             let mut value = header::HeaderValue::from_str(&value).map_err(|_| {
                 invalid(format!("the value of the header '{name}' has characters that cannot be sent"))
@@ -254,7 +240,7 @@ impl HttpAccess {
         }
         // A server that echoes would hand a secret out in pieces.
         if has_secret && (map.contains_key(header::RANGE) || map.contains_key(header::IF_RANGE)) {
-            return Err(refuse(ErrorKind::Denied, "a request with a secret may not ask for a range"));
+            return Err(denied("a request with a secret may not ask for a range"));
         }
         map.insert(header::ACCEPT_ENCODING, header::HeaderValue::from_static("identity"));
         Ok((map, has_secret))
@@ -266,26 +252,17 @@ impl HttpAccess {
             let granted: Vec<&str> = self.secrets.keys().map(String::as_str).collect();
             let granted = if granted.is_empty() { "there are none".to_owned() } else { granted.join(", ") };
             let shown: String = name.chars().take(80).collect();
-            return Err(refuse(
-                ErrorKind::Denied,
-                format!("the secret '{shown}' is not granted; granted are: {granted}"),
-            ));
+            return Err(denied(format!("the secret '{shown}' is not granted; granted are: {granted}")));
         };
         let host = url.host_str().unwrap_or_default();
         if grant.hosts.as_ref().is_some_and(|hosts| !hosts.iter().any(|one| one == host)) {
-            return Err(refuse(
-                ErrorKind::Denied,
-                format!("the secret '{name}' may not be sent to '{host}'"),
-            ));
+            return Err(denied(format!("the secret '{name}' may not be sent to '{host}'")));
         }
         let is_near = self.hosts.iter().any(|grant| grant.host == host && may_be_private(grant));
         if url.scheme() != "https" && !is_near {
-            return Err(refuse(
-                ErrorKind::Denied,
-                format!(
-                    "the secret '{name}' is sent over https alone, or to a private address that is granted"
-                ),
-            ));
+            return Err(denied(format!(
+                "the secret '{name}' is sent over https alone, or to a private address that is granted"
+            )));
         }
         Ok(value.reveal())
     }
@@ -322,17 +299,13 @@ impl HttpAccess {
         let mut response = response;
         while let Some(chunk) = response.chunk().await.map_err(|error| upstream(&error))? {
             if body.len() + chunk.len() > grant.response_bytes {
-                return Err(refuse(
-                    ErrorKind::LimitExceeded,
-                    format!("the response has more than {} bytes", grant.response_bytes),
-                ));
+                return Err(exceeded(format!("the response has more than {} bytes", grant.response_bytes)));
             }
             let take = |left: usize| left.checked_sub(chunk.len());
             if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
-                return Err(refuse(
-                    ErrorKind::LimitExceeded,
-                    format!("the responses of one call have more than {MAX_RESPONSE_BYTES} bytes together"),
-                ));
+                return Err(exceeded(format!(
+                    "the responses of one call have more than {MAX_RESPONSE_BYTES} bytes together"
+                )));
             }
             body.extend_from_slice(&chunk);
         }

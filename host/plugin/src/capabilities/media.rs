@@ -1,7 +1,7 @@
 //! The media of the items of a call.
 
-use super::refuse;
-use crate::bindings::types::{ErrorKind, MediaKind, MediaRef, PluginError};
+use super::denied;
+use crate::bindings::types::{MediaKind, MediaRef, PluginError};
 use gage_core::Digest;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,10 +37,7 @@ impl MediaSet {
     fn entry(&self, digest: &str) -> Result<&(MediaRef, Arc<[u8]>), PluginError> {
         self.entries.get(digest).ok_or_else(|| {
             let shown: String = digest.chars().take(80).collect();
-            refuse(
-                ErrorKind::Denied,
-                format!("the items of this call have no media with the digest '{shown}'"),
-            )
+            denied(format!("the items of this call have no media with the digest '{shown}'"))
         })
     }
 
@@ -60,6 +57,7 @@ impl MediaSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::types::ErrorKind;
 
     #[test]
     fn ranges_of_known_media_and_nothing_else() {

@@ -1,6 +1,6 @@
 //! Models of the run that a plugin may ask, within its budgets.
 
-use super::refuse;
+use super::{denied, exceeded, refuse};
 use crate::bindings::llm::{EmbedRequest, LoglikelihoodRequest, RollingLoglikelihoodRequest, RollingScore};
 use crate::bindings::types::{ContinuationScore, ErrorKind, Generation, Message, PluginError};
 use gage_config::LlmGrant;
@@ -95,10 +95,10 @@ impl ModelAccess {
         let Some(budget) = self.budgets.iter().find(|budget| budget.grant.role == role) else {
             let granted: Vec<&str> = self.budgets.iter().map(|budget| budget.grant.role.as_str()).collect();
             let shown: String = role.chars().take(80).collect();
-            return Err(refuse(
-                ErrorKind::Denied,
-                format!("the role '{shown}' is not granted; granted are: {}", granted.join(", ")),
-            ));
+            return Err(denied(format!(
+                "the role '{shown}' is not granted; granted are: {}",
+                granted.join(", ")
+            )));
         };
         let (most_calls, most_tokens) = (budget.grant.max_calls, budget.grant.max_tokens);
         // Tokens are known only afterwards, so the last call may go beyond, or the last list of calls that are made together.
@@ -192,7 +192,7 @@ impl LlmBudget {
 }
 
 fn used_up(role: &str, what: &str, most: u64) -> PluginError {
-    refuse(ErrorKind::LimitExceeded, format!("the budget of the role '{role}' is used up: {most} {what}"))
+    exceeded(format!("the budget of the role '{role}' is used up: {most} {what}"))
 }
 
 fn to_guest(error: ModelError) -> PluginError {

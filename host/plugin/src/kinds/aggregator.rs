@@ -8,7 +8,7 @@ use crate::component_members::{ConfiguredMember, PluginKind};
 use crate::figure::AggregatorFigure;
 use crate::validate_output;
 use crate::world::World;
-use gage_core::{ScoreCard, ScoreCard as Card};
+use gage_core::ScoreCard;
 
 use crate::bindings::aggregator_exports::Row as GuestRow;
 
@@ -32,7 +32,7 @@ pub struct AggregatorRow {
     /// How much it counts; 1 unless the suite weighs samples.
     pub weight: f64,
     /// What the metric said.
-    pub card: Card,
+    pub card: ScoreCard,
 }
 
 /// What an aggregator has made of the rows so far. Empty at the beginning.

@@ -8,7 +8,7 @@ use crate::bindings::log::Level;
 use crate::bindings::types::{ContinuationScore, ErrorKind, Generation, MediaRef, PluginError};
 use crate::bindings::{http, llm, log, media, types};
 use crate::capabilities::models::{ModelAccess, ModelRequest};
-use crate::capabilities::refuse;
+use crate::capabilities::{denied, refuse};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -49,10 +49,7 @@ impl log::Host for GuestState {
 
 /// What a guest is told that was granted something, but is not in a call that may use it.
 fn not_now(what: &str) -> PluginError {
-    refuse(
-        ErrorKind::Denied,
-        format!("{what}: not in this call; it describes, checks or tests, and may ask nobody"),
-    )
+    denied(format!("{what}: not in this call; it describes, checks or tests, and may ask nobody"))
 }
 
 impl media::Host for GuestState {

@@ -5,7 +5,8 @@ mod table;
 use crate::detail::Detail;
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::Value;
-use gage_sdk::{ErrorKind, MemberSpec, PluginError, from_params, json};
+use gage_sdk::{ErrorKind, MemberSpec, PluginError, json};
+use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use table::Table;
@@ -31,7 +32,9 @@ use table::Table;
 /// More than 1000 different categories are `limit-exceeded`: free text is no category. Rows count once,
 /// whatever their weight.
 pub struct Confusion {
-    params: ConfusionParams,
+    prediction: String,
+    reference: Option<String>,
+    per_category: usize,
 }
 
 /// The member of a detail that holds what was predicted.
@@ -39,21 +42,7 @@ const PREDICTION: &str = "prediction";
 /// Most different categories.
 const MAX_CATEGORIES: usize = 1000;
 /// Three figures each, beside eight others; the host allows 64.
-const MAX_SHOWN: usize = 16;
-
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct ConfusionParams {
-    prediction: String,
-    reference: Option<String>,
-    per_category: usize,
-}
-
-impl Default for ConfusionParams {
-    fn default() -> ConfusionParams {
-        ConfusionParams { prediction: PREDICTION.to_owned(), reference: None, per_category: 12 }
-    }
-}
+const MAX_SHOWN: u8 = 16;
 
 /// Counts by reference and prediction; the empty text is no prediction.
 #[derive(Default, Serialize, Deserialize)]
@@ -83,24 +72,23 @@ impl Aggregator for Confusion {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: ConfusionParams =
-            if params.is_null() { ConfusionParams::default() } else { from_params(params)? };
-        if params.per_category > MAX_SHOWN {
-            let message = format!("params: 'per_category' must be from 0 to {MAX_SHOWN}");
-            return Err(PluginError::invalid_config(message).at("/per_category"));
-        }
-        Ok(Confusion { params })
+        let params = Params::new(params)?.known(|| ["prediction", "reference", "per_category"])?;
+        Ok(Confusion {
+            prediction: params.text_or("prediction", PREDICTION)?,
+            reference: params.parsed("reference")?,
+            per_category: params.whole("per_category", 0..=MAX_SHOWN, 12)?.into(),
+        })
     }
 
     fn add(&self, state: &mut ConfusionState, row: Row) -> Result<(), PluginError> {
         let detail = Detail::read(&row)?;
-        let reference = match &self.params.reference {
+        let reference = match &self.reference {
             Some(name) => detail.category(name),
             None => detail.compared("reference").or_else(|| detail.category("expected")),
         };
         let Some(reference) = reference else { return Ok(()) };
-        let is_compared = self.params.reference.is_none() && self.params.prediction == PREDICTION;
-        let prediction = match detail.compared(&self.params.prediction) {
+        let is_compared = self.reference.is_none() && self.prediction == PREDICTION;
+        let prediction = match detail.compared(&self.prediction) {
             Some(_) if is_compared && row.card.pass == Some(true) => reference.clone(),
             prediction => prediction.unwrap_or_default(),
         };
@@ -121,7 +109,7 @@ impl Aggregator for Confusion {
 
     fn finish(&self, state: ConfusionState) -> Result<Vec<Figure>, PluginError> {
         let table = Table::new(&state.counts, &state.categories);
-        Ok(table.figures(self.params.per_category))
+        Ok(table.figures(self.per_category))
     }
 }
 

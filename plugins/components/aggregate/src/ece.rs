@@ -4,7 +4,8 @@ use crate::calibration::{Bin, Calibration, equal_mass, place};
 use crate::detail::{sub_score, weight};
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::Value;
-use gage_sdk::{MemberSpec, PluginError, from_params, json};
+use gage_sdk::{MemberSpec, PluginError, json};
+use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 
 /// The expected calibration error: the mean distance, over bins of similar confidence, of the share that
@@ -24,24 +25,11 @@ use serde::{Deserialize, Serialize};
 /// The state of `equal_width` is of constant size; that of `equal_mass` takes some 20 to 40 bytes a
 /// row, so that a MiB is enough for about 30 000 rows.
 pub struct ExpectedCalibrationError {
-    params: EceParams,
-    has_equal_mass: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct EceParams {
     bins: usize,
-    binning: String,
+    has_equal_mass: bool,
+    /// The names of the sub-scores that are read.
     confidence: String,
     correct: String,
-}
-
-impl Default for EceParams {
-    fn default() -> EceParams {
-        let [binning, confidence, correct] = ["equal_width", "confidence", "correct"].map(str::to_owned);
-        EceParams { bins: 10, binning, confidence, correct }
-    }
 }
 
 /// What is kept of the rows.
@@ -72,25 +60,23 @@ impl Aggregator for ExpectedCalibrationError {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: EceParams = if params.is_null() { EceParams::default() } else { from_params(params)? };
-        let refuse = |key: &str, what: &str| {
-            Err(PluginError::invalid_config(format!("params: '{key}' must be {what}")).at(format!("/{key}")))
-        };
-        if !(1..=100).contains(&params.bins) {
-            return refuse("bins", "an integer from 1 to 100");
-        }
-        let has_equal_mass = match params.binning.as_str() {
-            "equal_width" => false,
-            "equal_mass" => true,
-            _ => return refuse("binning", "equal_width or equal_mass"),
-        };
-        Ok(ExpectedCalibrationError { params, has_equal_mass })
+        let params = Params::new(params)?.known(|| ["bins", "binning", "confidence", "correct"])?;
+        Ok(ExpectedCalibrationError {
+            bins: params.whole("bins", 1..=100, 10)?.into(),
+            has_equal_mass: params.one_of(
+                "binning",
+                &[("equal_width", false), ("equal_mass", true)],
+                false,
+            )?,
+            confidence: params.text_or("confidence", "confidence")?,
+            correct: params.text_or("correct", "correct")?,
+        })
     }
 
     fn add(&self, state: &mut EceState, row: Row) -> Result<(), PluginError> {
-        let confidence = sub_score(&row.card, &self.params.confidence);
+        let confidence = sub_score(&row.card, &self.confidence);
         let passed = || row.card.pass.map(|pass| if pass { 1.0 } else { 0.0 });
-        let correct = sub_score(&row.card, &self.params.correct).or_else(passed);
+        let correct = sub_score(&row.card, &self.correct).or_else(passed);
         let Some((confidence, correct)) = confidence.zip(correct) else { return Ok(()) };
         for (what, number) in [("confidence", confidence), ("truth", correct)] {
             if !(0.0..=1.0).contains(&number) {
@@ -105,8 +91,8 @@ impl Aggregator for ExpectedCalibrationError {
             state.predictions.push((confidence, correct, weight));
             return Ok(());
         }
-        state.bins.resize(self.params.bins, Bin::default());
-        if let Some(bin) = state.bins.get_mut(place(confidence, self.params.bins)) {
+        state.bins.resize(self.bins, Bin::default());
+        if let Some(bin) = state.bins.get_mut(place(confidence, self.bins)) {
             bin.add(weight, confidence, correct);
         }
         Ok(())
@@ -114,7 +100,7 @@ impl Aggregator for ExpectedCalibrationError {
 
     fn finish(&self, state: EceState) -> Result<Vec<Figure>, PluginError> {
         let bins = match self.has_equal_mass {
-            true => equal_mass(state.predictions, self.params.bins),
+            true => equal_mass(state.predictions, self.bins),
             false => state.bins,
         };
         let Some(Calibration { expected, maximum, accuracy, confidence }) = Calibration::of(&bins) else {

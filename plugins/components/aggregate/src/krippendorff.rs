@@ -4,7 +4,8 @@ use crate::detail::sub_scores;
 use gage_score_kit::Sum;
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::Value;
-use gage_sdk::{MemberSpec, PluginError, from_params, json};
+use gage_sdk::{MemberSpec, PluginError, json};
+use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,19 +36,6 @@ enum Level {
     Interval,
 }
 
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct KrippendorffParams {
-    prefix: String,
-    level: String,
-}
-
-impl Default for KrippendorffParams {
-    fn default() -> KrippendorffParams {
-        KrippendorffParams { prefix: "judge_".to_owned(), level: "nominal".to_owned() }
-    }
-}
-
 /// Sorted ratings of a unit, as JSON, and how many units have them.
 #[derive(Default, Serialize, Deserialize)]
 pub struct KrippendorffState(BTreeMap<String, u64>);
@@ -68,18 +56,11 @@ impl Aggregator for KrippendorffAlpha {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: KrippendorffParams =
-            if params.is_null() { KrippendorffParams::default() } else { from_params(params)? };
-        let level = match params.level.as_str() {
-            "nominal" => Level::Nominal,
-            "ordinal" => Level::Ordinal,
-            "interval" => Level::Interval,
-            other => {
-                let message = format!("params: 'level' must be nominal, ordinal or interval, not '{other}'");
-                return Err(PluginError::invalid_config(message).at("/level"));
-            }
-        };
-        Ok(KrippendorffAlpha { prefix: params.prefix, level })
+        let params = Params::new(params)?.known(|| ["prefix", "level"])?;
+        let levels =
+            [("nominal", Level::Nominal), ("ordinal", Level::Ordinal), ("interval", Level::Interval)];
+        let level = params.one_of("level", &levels, Level::Nominal)?;
+        Ok(KrippendorffAlpha { prefix: params.text_or("prefix", "judge_")?, level })
     }
 
     fn add(&self, state: &mut KrippendorffState, row: Row) -> Result<(), PluginError> {

@@ -4,7 +4,8 @@ use crate::detail::Detail;
 use crate::pass_at_k::mean;
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::Value;
-use gage_sdk::{MemberSpec, PluginError, from_params, json};
+use gage_sdk::{MemberSpec, PluginError, json};
+use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,18 +22,6 @@ use std::collections::BTreeMap;
 /// some 20 bytes each.
 pub struct MajorityVote {
     prediction: String,
-}
-
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct MajorityParams {
-    prediction: String,
-}
-
-impl Default for MajorityParams {
-    fn default() -> MajorityParams {
-        MajorityParams { prediction: "prediction".to_owned() }
-    }
 }
 
 /// The different answers to each sample: text, votes and score, in the order of their first coming.
@@ -55,9 +44,8 @@ impl Aggregator for MajorityVote {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: MajorityParams =
-            if params.is_null() { MajorityParams::default() } else { from_params(params)? };
-        Ok(MajorityVote { prediction: params.prediction })
+        let params = Params::new(params)?.known(|| ["prediction"])?;
+        Ok(MajorityVote { prediction: params.text_or("prediction", "prediction")? })
     }
 
     fn add(&self, state: &mut MajorityState, row: Row) -> Result<(), PluginError> {

@@ -4,7 +4,6 @@ use crate::answer_type::AnswerType;
 use crate::canonical::member;
 use crate::keywords::Keywords;
 use gage_number_kit::tolerance_parameter;
-use gage_overlap_kit::params::number_within;
 use gage_reasoning_kit::Normalizer;
 use gage_sdk::metric::MetricSpec;
 use gage_sdk::serde_json::Value;
@@ -91,15 +90,9 @@ impl Settings {
     /// `invalid-config` for one that cannot be used.
     pub(crate) fn new(params: &Params) -> Result<Settings, PluginError> {
         let flag = |name: &str| params.get(name).map(|_| params.flag(name, false)).transpose();
-        let answer_type = match params.get("answer_type") {
-            None => None,
-            Some(_) => Some(params.one_of("answer_type", &AnswerType::NAMES, AnswerType::Choice)?),
-        };
-        let normalize = match params.get("normalize") {
-            None => None,
-            Some(_) => Some(params.one_of("normalize", &FORMS, Form::Basic)?),
-        };
-        let threshold = number_within(params, "threshold", 0.0..=1.0)?;
+        let answer_types = AnswerType::NAMES.map(|(name, answer_type)| (name, Some(answer_type)));
+        let forms = FORMS.map(|(name, form)| (name, Some(form)));
+        let threshold = params.within("threshold", 0.0..=1.0)?;
         if threshold == Some(0.0) {
             let message = "params: 'threshold' must be above 0, or every answer would pass";
             return Err(PluginError::invalid_config(message).at("/threshold"));
@@ -113,13 +106,13 @@ impl Settings {
             tolerance => Ok(tolerance),
         };
         Ok(Settings {
-            answer_type,
+            answer_type: params.one_of("answer_type", &answer_types, None)?,
             tolerance_abs: tolerance("tolerance_abs")?,
             tolerance_rel: tolerance("tolerance_rel")?,
             unit: params.text("unit")?.and_then(Unit::parse),
             ordered: flag("ordered")?,
             unique: flag("unique")?,
-            normalize,
+            normalize: params.one_of("normalize", &forms, None)?,
             keywords: params.get("keywords").map(keywords).transpose()?,
             threshold,
             any_reference: params.flag("any_reference", false)?,

@@ -158,10 +158,7 @@ impl Metric for MultiChoiceAccuracy {
             .filter_map(|(name, label)| Some((name.to_owned(), serde_json::Value::from(label?))))
             .collect();
         let card = ScoreCard::binary(pass).detail(&serde_json::Value::Object(detail));
-        Ok(match tag {
-            Some(tag) => card.tag(tag),
-            None => card,
-        })
+        Ok(tag.into_iter().fold(card, ScoreCard::tag))
     }
 }
 

@@ -4,8 +4,8 @@ use gage_row_kit::fields::{Fields, find, pointer, unusable};
 use gage_row_kit::media::{Kind, Source, read};
 use gage_sdk::doc_hook::{DocHook, HookKind, HookSpec, MediaKind, MediaSource};
 use gage_sdk::serde_json::Value;
-use gage_sdk::{MemberSpec, PluginError, from_params, json};
-use serde::Deserialize;
+use gage_sdk::{MemberSpec, PluginError, json};
+use gage_text_kit::Params;
 
 /// Images, videos or documents.
 pub struct VisualFromField {
@@ -20,33 +20,6 @@ pub struct AudioFromField(Places);
 struct Places {
     paths: Vec<String>,
     required: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct VisualParams {
-    fields: Vec<String>,
-    /// An older name, for a single path.
-    content_field: Option<String>,
-    required: bool,
-    kind: VisualKind,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct AudioParams {
-    fields: Vec<String>,
-    content_field: Option<String>,
-    required: bool,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum VisualKind {
-    #[default]
-    Image,
-    Video,
-    File,
 }
 
 impl DocHook for VisualFromField {
@@ -64,16 +37,10 @@ impl DocHook for VisualFromField {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: VisualParams = from_params(params)?;
-        let kind = match params.kind {
-            VisualKind::Image => Kind::Image,
-            VisualKind::Video => Kind::Video,
-            VisualKind::File => Kind::File,
-        };
-        Ok(VisualFromField {
-            places: Places::new(params.fields, params.content_field, params.required)?,
-            kind,
-        })
+        let params = Params::new(params)?.known(|| PARAMS.into_iter().chain(["kind"]))?;
+        let kinds = [("image", Kind::Image), ("video", Kind::Video), ("file", Kind::File)];
+        let kind = params.one_of("kind", &kinds, Kind::Image)?;
+        Ok(VisualFromField { places: Places::read(&params)?, kind })
     }
 
     fn to_media(&self, sample: &Value) -> Result<Vec<MediaSource>, PluginError> {
@@ -92,14 +59,16 @@ impl DocHook for AudioFromField {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        let params: AudioParams = from_params(params)?;
-        Places::new(params.fields, params.content_field, params.required).map(AudioFromField)
+        Places::read(&Params::new(params)?.known(|| PARAMS)?).map(AudioFromField)
     }
 
     fn to_media(&self, sample: &Value) -> Result<Vec<MediaSource>, PluginError> {
         self.0.media(sample, Kind::Audio)
     }
 }
+
+/// The parameters of both.
+const PARAMS: [&str; 3] = ["fields", "content_field", "required"];
 
 fn properties() -> Value {
     json!({
@@ -118,19 +87,17 @@ fn properties() -> Value {
 }
 
 impl Places {
-    fn new(
-        fields: Vec<String>,
-        content_field: Option<String>,
-        required: bool,
-    ) -> Result<Places, PluginError> {
-        let paths: Vec<String> = fields.into_iter().chain(content_field).collect();
+    fn read(params: &Params) -> Result<Places, PluginError> {
+        let mut paths: Vec<String> = params.parsed("fields")?.unwrap_or_default();
+        // An older name, for a single path.
+        paths.extend(params.parsed::<String>("content_field")?);
         if paths.is_empty() {
             return Err(PluginError::invalid_config(
                 "params: 'fields' must name at least one path into the Sample",
             )
             .at("/fields"));
         }
-        Ok(Places { paths, required })
+        Ok(Places { paths, required: params.parsed("required")?.unwrap_or(false) })
     }
 
     /// The media at all paths, in order.

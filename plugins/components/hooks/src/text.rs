@@ -4,25 +4,13 @@ use gage_row_kit::fields::{Fields, require_text};
 use gage_row_kit::media::Kind;
 use gage_sdk::doc_hook::{DocHook, HookKind, HookSpec, Message, Role};
 use gage_sdk::serde_json::Value;
-use gage_sdk::{MemberSpec, PluginError, from_params, json};
-use serde::Deserialize;
+use gage_sdk::{MemberSpec, PluginError, json};
+use gage_text_kit::Params;
 
 /// One message with the text at a path. Media of the messages that it stands for stay before the text.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TextFromField {
     field: String,
-    #[serde(default)]
-    role: Speaker,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Speaker {
-    System,
-    #[default]
-    User,
-    Assistant,
+    role: Role,
 }
 
 impl DocHook for TextFromField {
@@ -46,19 +34,19 @@ impl DocHook for TextFromField {
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
-        from_params(params)
+        let params = Params::new(params)?.known(|| ["field", "role"])?;
+        let Some(field) = params.parsed("field")? else {
+            return Err(PluginError::invalid_config("params: 'field' is required").at("/field"));
+        };
+        let roles = [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant)];
+        Ok(TextFromField { field, role: params.one_of("role", &roles, Role::User)? })
     }
 
     fn to_text(&self, sample: &Value) -> Result<Vec<Message>, PluginError> {
         let no_fields = Fields::new();
         let text = require_text(sample.as_object().unwrap_or(&no_fields), &self.field)?.into_owned();
-        let role = match self.role {
-            Speaker::System => Role::System,
-            Speaker::User => Role::User,
-            Speaker::Assistant => Role::Assistant,
-        };
         let mut parts: Vec<Value> = media_parts(sample).cloned().collect();
-        let mut message = Message::new(role, text.as_str());
+        let mut message = Message::new(self.role, text.as_str());
         if !parts.is_empty() {
             parts.push(json!({ "type": "text", "text": text }));
             message.extra = json!({ "parts": parts }).to_string();

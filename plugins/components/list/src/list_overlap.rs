@@ -43,26 +43,6 @@ impl Metric for ListOverlap {
     }
 
     fn spec() -> MetricSpec {
-        let mut params = field_schema();
-        params.extend([
-            ("ordered".to_owned(), flag_schema(false, "Whether the order counts")),
-            ("unique".to_owned(), flag_schema(true, "Whether equal items count once")),
-            ("case_sensitive".to_owned(), flag_schema(false, "Whether case counts")),
-            (
-                "separator".to_owned(),
-                json!({
-                    "type": ["string", "null"], "default": null,
-                    "description": "What a text that is no JSON list is split at",
-                }),
-            ),
-            (
-                "digits".to_owned(),
-                json!({
-                    "type": "integer", "minimum": 0, "maximum": 15, "default": 4,
-                    "description": "Decimal digits that values are rounded to",
-                }),
-            ),
-        ]);
         let spec = MetricSpec::new("3", "How much two lists have in common")
             .value_name("f1")
             .sub_score("precision", true)
@@ -70,17 +50,29 @@ impl Metric for ListOverlap {
             .sub_score("order", true)
             .prediction("prediction_field")
             .reference()
-            .params(params.into());
+            .params(field_schema().into())
+            .param("ordered", flag_schema(false, "Whether the order counts"))
+            .param("unique", flag_schema(true, "Whether equal items count once"))
+            .param("case_sensitive", flag_schema(false, "Whether case counts"))
+            .param(
+                "separator",
+                json!({
+                    "type": ["string", "null"], "default": null,
+                    "description": "What a text that is no JSON list is split at",
+                }),
+            )
+            .param(
+                "digits",
+                json!({
+                    "type": "integer", "minimum": 0, "maximum": 15, "default": 4,
+                    "description": "Decimal digits that values are rounded to",
+                }),
+            );
         with_parsed(spec)
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let digits = params.number("digits")?.unwrap_or(4.0);
-        if !(0.0..=15.0).contains(&digits) || digits.fract() != 0.0 {
-            let message = format!("params: 'digits' must be a whole number from 0 to 15, not {digits}");
-            return Err(PluginError::invalid_config(message).at("/digits"));
-        }
         let case_sensitive = params.flag("case_sensitive", false)?;
         Ok(ListOverlap {
             field: PredictionField::new(&params)?,
@@ -88,8 +80,7 @@ impl Metric for ListOverlap {
             separator: params.text("separator")?.map(str::to_owned),
             ordered: params.flag("ordered", false)?,
             unique: params.flag("unique", true)?,
-            // From 0 to 15, as checked above.
-            digits: digits as usize,
+            digits: params.whole("digits", 0..=15, 4)?.into(),
         })
     }
 

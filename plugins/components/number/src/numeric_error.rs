@@ -84,21 +84,13 @@ impl Metric for NumericError {
             return Err(PluginError::invalid_config(message).at("/tolerance"));
         }
         let name = if params.get("tolerance").is_some() { "tolerance" } else { "tolerance_abs" };
-        let format = match params.text("number_format")? {
-            None => None,
-            Some("plain") => Some(Format::Plain),
-            Some("written") => Some(Format::Written),
-            Some(other) => {
-                let message = format!("params: 'number_format' must be plain or written, not '{other}'");
-                return Err(PluginError::invalid_config(message).at("/number_format"));
-            }
-        };
+        let formats = [("plain", Some(Format::Plain)), ("written", Some(Format::Written))];
         Ok(NumericError {
             field: PredictionField::new(&params)?,
             tolerance_abs: tolerance_parameter(&params, name)?.unwrap_or(0.0).max(0.0),
             tolerance_rel: tolerance_parameter(&params, "tolerance_rel")?.unwrap_or(0.0).max(0.0),
             unit: params.text("unit")?.and_then(Unit::parse),
-            format,
+            format: params.one_of("number_format", &formats, None)?,
             any_reference: params.flag("any_reference", false)?,
         })
     }

@@ -1,17 +1,16 @@
 //! `bleu`: n-grams that a translation shares with its references.
 
 use crate::compared::{Common, ComparedTexts, with_common};
-use crate::references::Accepts;
 use crate::translation_tokens::TranslationTokenizer;
 use gage_overlap_kit::bleu::MAX_ORDER;
 use gage_overlap_kit::ngrams::{Ngrams, Occurrences, common, total};
-use gage_overlap_kit::params::whole;
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{BleuCounts, BleuScoring};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
+use gage_text_kit::references::Accepts;
 use gage_text_kit::text::{lower, words};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -69,7 +68,7 @@ impl Metric for Bleu {
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let largest_order = whole(&params, "max_ngram_order", 1..=MAX_ORDER, DEFAULT_MAX_ORDER)?;
+        let largest_order = params.whole("max_ngram_order", 1..=MAX_ORDER, DEFAULT_MAX_ORDER)?;
         let tokenizers = TranslationTokenizer::NAMES;
         Ok(Bleu {
             common: Common::new(&params, Accepts::Texts)?,

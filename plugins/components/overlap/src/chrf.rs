@@ -1,16 +1,15 @@
 //! `chrf`: n-grams of characters that a translation shares with its references.
 
 use crate::compared::{Common, ComparedTexts, with_common};
-use crate::references::Accepts;
 use gage_overlap_kit::chrf::{ChrfDetail, MAX_ORDER};
 use gage_overlap_kit::ngrams::{Ngrams, common, total};
-use gage_overlap_kit::params::{number_within, whole};
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{ChrfCounts, ChrfShape};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::{flag_schema, number_schema};
+use gage_text_kit::references::Accepts;
 use gage_text_kit::text::{is_space, lower, words};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -74,9 +73,9 @@ impl Metric for Chrf {
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
         let shape = ChrfShape {
-            char_order: whole(&params, "char_order", 0..=MAX_ORDER, CHAR_ORDER)?,
-            word_order: whole(&params, "word_order", 0..=MAX_ORDER, WORD_ORDER)?,
-            beta: number_within(&params, "beta", 0.0..=1000.0)?.unwrap_or(BETA),
+            char_order: params.whole("char_order", 0..=MAX_ORDER, CHAR_ORDER)?,
+            word_order: params.whole("word_order", 0..=MAX_ORDER, WORD_ORDER)?,
+            beta: params.within("beta", 0.0..=1000.0)?.unwrap_or(BETA),
             eps_smoothing: params.flag("eps_smoothing", false)?,
         };
         if !shape.is_sound() {

@@ -1,10 +1,11 @@
 //! What the metrics of this component share: their inputs, their common parameters, and the cards
 //! of items where there is nothing to compare.
 
-use crate::references::{Accepts, prediction, references};
+use gage_overlap_kit::rouge::Rouge;
 use gage_sdk::metric::{Inputs, MetricSpec, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
+use gage_text_kit::references::{Accepts, prediction, references};
 use gage_text_kit::text::excerpt;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -67,12 +68,7 @@ impl Common {
             let message = "params: 'separator' must not be empty; leave it out to keep the text whole";
             return Err(PluginError::invalid_config(message).at("/separator"));
         }
-        let threshold = params.number("threshold")?;
-        if threshold.is_some_and(|threshold| !threshold.is_finite()) {
-            let message = "params: 'threshold' must be a finite number";
-            return Err(PluginError::invalid_config(message).at("/threshold"));
-        }
-        Ok(Common { accepts, separator, threshold })
+        Ok(Common { accepts, separator, threshold: params.finite("threshold")? })
     }
 
     /// The prediction; `None` where there is none.
@@ -132,6 +128,14 @@ impl Common {
         }
         card
     }
+}
+
+/// Says of a card whether texts are too long for ROUGE-L, or have no words.
+pub(crate) fn with_notes(mut card: ScoreCard, rouge: &Rouge) -> ScoreCard {
+    if rouge.is_partial {
+        card = card.explain("some texts are too long for their longest common subsequence");
+    }
+    empty_tag(rouge.words.0, rouge.words.1).into_iter().fold(card, ScoreCard::tag)
 }
 
 /// Why two texts, one of which has no words, have nothing in common.

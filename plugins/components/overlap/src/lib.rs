@@ -10,7 +10,6 @@ mod compared;
 #[cfg(test)]
 mod fixtures;
 mod reference_rouge;
-mod references;
 mod rouge_l;
 mod squad;
 mod token_f1;

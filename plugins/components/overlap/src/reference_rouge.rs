@@ -1,16 +1,15 @@
 //! `reference_rouge`: the words and pairs of words that a summary shares with a reference.
 
 use crate::compared::{
-    Common, ComparedTexts, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
+    Common, ComparedTexts, REFERENCE_PARAMS, REFERENCE_PATHS, with_common_params, with_notes,
 };
-use crate::references::{Accepts, prediction};
-use gage_overlap_kit::params::whole;
 use gage_overlap_kit::rouge::{Rouge, ScoreSelection, add_share, reading, with_reading};
 use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::answer::PredictionField;
+use gage_text_kit::references::{Accepts, prediction};
 use std::borrow::Cow;
 
 /// As many as the program gave that the suites were first scored by.
@@ -86,7 +85,7 @@ impl Metric for ReferenceRouge {
         Ok(ReferenceRouge {
             common: Common::new(&params, Accepts::Texts)?,
             reading: reading(&params)?,
-            decimals: usize::from(whole(&params, "decimals", 0..=MAX_DECIMALS, DECIMALS)?),
+            decimals: usize::from(params.whole("decimals", 0..=MAX_DECIMALS, DECIMALS)?),
             output_field: PredictionField::at(params.text("output_field")?),
         })
     }
@@ -107,13 +106,7 @@ impl Metric for ReferenceRouge {
                     card = add_share(card, names, share, round);
                 }
             }
-            if rouge.is_partial {
-                card = card.explain("some texts are too long for their longest common subsequence");
-            }
-            if let Some(tag) = empty_tag(rouge.words.0, rouge.words.1) {
-                card = card.tag(tag);
-            }
-            Ok(card)
+            Ok(with_notes(card, &rouge))
         })
     }
 }

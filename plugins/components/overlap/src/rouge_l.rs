@@ -1,12 +1,12 @@
 //! `rouge_l`: the longest common subsequence of words with a reference.
 
-use crate::compared::{Common, ComparedTexts, empty_tag, with_common};
-use crate::references::Accepts;
+use crate::compared::{Common, ComparedTexts, with_common, with_notes};
 use gage_overlap_kit::rouge::{Rouge, ScoreSelection, add_share, reading, with_reading};
 use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::Params;
+use gage_text_kit::references::Accepts;
 
 const LINES: [&str; 3] = ["rouge_lsum", "rouge_lsum_precision", "rouge_lsum_recall"];
 
@@ -63,13 +63,7 @@ impl Metric for RougeL {
             if let Some(lines) = rouge.lines {
                 card = add_share(card, LINES, lines, |value| value);
             }
-            if rouge.is_partial {
-                card = card.explain("some texts are too long for their longest common subsequence");
-            }
-            if let Some(tag) = empty_tag(rouge.words.0, rouge.words.1) {
-                card = card.tag(tag);
-            }
-            Ok(card)
+            Ok(with_notes(card, &rouge))
         })
     }
 }

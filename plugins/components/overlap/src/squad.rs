@@ -1,13 +1,13 @@
 //! `squad`: answers to questions about a text, which may have none.
 
 use crate::compared::{Common, ComparedTexts, with_common};
-use crate::references::Accepts;
 use gage_overlap_kit::ngrams::Ngrams;
 use gage_overlap_kit::share::Share;
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
+use gage_text_kit::references::Accepts;
 use gage_text_kit::text::{lower, words};
 use std::borrow::Cow;
 use unicode_general_category::{GeneralCategory, get_general_category};

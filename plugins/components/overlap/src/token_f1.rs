@@ -1,7 +1,6 @@
 //! `token_f1`: the words that an answer shares with a reference.
 
 use crate::compared::{Common, ComparedTexts, empty_tag, with_common};
-use crate::references::Accepts;
 use gage_overlap_kit::ngrams::{Ngrams, total};
 use gage_overlap_kit::rouge::{reading, with_reading};
 use gage_overlap_kit::share::Share;
@@ -9,6 +8,7 @@ use gage_overlap_kit::vocabulary::TextReader;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::Params;
+use gage_text_kit::references::Accepts;
 use std::borrow::Cow;
 
 /// F1 of the words that an answer and its reference have in common, each at most as often as in the
@@ -49,10 +49,8 @@ impl Metric for TokenF1 {
                 .sub_score("precision", share.precision)
                 .sub_score("recall", share.recall)
                 .detail(&ComparedTexts::new(prediction, reference));
-            Ok(match empty_tag(words.0, words.1).filter(|_| share.f1 == 0.0) {
-                Some(tag) => card.tag(tag),
-                None => card,
-            })
+            let tag = empty_tag(words.0, words.1).filter(|_| share.f1 == 0.0);
+            Ok(tag.into_iter().fold(card, ScoreCard::tag))
         })
     }
 }

@@ -10,11 +10,11 @@ use crate::roles::Conversion;
 use crate::sample::{Origin, SCHEMA_VERSION, add_rest, into_id, keep_assets, message, take_metadata};
 use crate::slots::Slots;
 use crate::task_type::from_question_type;
-use gage_row_kit::fields::{Fields, require, text, unusable};
+use gage_row_kit::fields::{Fields, take, text, unusable};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
+use gage_text_kit::Params;
 use gage_text_kit::text::strip;
-use serde::Deserialize;
 
 mod fast;
 
@@ -37,8 +37,7 @@ const TEXT: &str = "text";
 const MAX_GENERATED: usize = 10;
 
 /// The parameters of all three.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Default)]
 pub struct DefaultParams {
     question_field: Option<String>,
     answer_field: Option<String>,
@@ -48,23 +47,22 @@ pub struct DefaultParams {
     trim: Option<bool>,
 }
 
-impl Default for DefaultParams {
-    fn default() -> DefaultParams {
-        DefaultParams {
-            question_field: None,
-            answer_field: None,
-            system_prompt: None,
-            instruction: None,
-            media: true,
-            trim: None,
-        }
-    }
-}
-
 impl DefaultParams {
+    /// Reads them.
+    pub(crate) fn read(params: &Params) -> Result<DefaultParams, PluginError> {
+        Ok(DefaultParams {
+            question_field: params.parsed("question_field")?,
+            answer_field: params.parsed("answer_field")?,
+            system_prompt: params.parsed("system_prompt")?,
+            instruction: params.parsed("instruction")?,
+            media: params.parsed("media")?.unwrap_or(true),
+            trim: params.parsed("trim")?,
+        })
+    }
+
     /// Those that only add to the prompt.
     pub(crate) fn of_prompts(system_prompt: Option<String>, instruction: Option<String>) -> DefaultParams {
-        DefaultParams { system_prompt, instruction, ..DefaultParams::default() }
+        DefaultParams { system_prompt, instruction, media: true, ..DefaultParams::default() }
     }
 
     /// Whether white space goes at the ends of what stands in this field. What is called a text is one, and how likely it is hangs on all
@@ -80,14 +78,12 @@ macro_rules! conversion {
             const NAME: &'static str = $name;
             const VERSION: &'static str = "4";
             const DESCRIPTION: &'static str = $description;
-            type Params = DefaultParams;
-
             fn properties() -> Properties {
                 properties()
             }
 
-            fn new(params: DefaultParams) -> Result<Self, PluginError> {
-                Ok($type(params))
+            fn new(params: &Params) -> Result<Self, PluginError> {
+                DefaultParams::read(params).map($type)
             }
 
             fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
@@ -210,19 +206,11 @@ impl AskedQuestion {
         // Rows with messages have their question in them.
         let has_messages = row.get("messages").is_some_and(|messages| !messages.is_null());
         let question = match params.question_field.as_deref().filter(|_| !has_messages) {
-            Some(path) => Some(text_at(&take_at(row, path)?, path, params)?),
+            Some(path) => Some(text_at(&take(row, path)?, path, params)?),
             None => None,
         };
-        let answer = params.answer_field.as_deref().map(|path| take_at(row, path)).transpose()?;
+        let answer = params.answer_field.as_deref().map(|path| take(row, path)).transpose()?;
         Ok(AskedQuestion { question, answer })
-    }
-}
-
-/// The value at a path, which must be there. A field of the row itself is taken out of it.
-fn take_at(row: &mut Fields, path: &str) -> Result<Value, PluginError> {
-    match row.shift_remove(path) {
-        Some(value) if !value.is_null() => Ok(value),
-        _ => require(row, path).cloned(),
     }
 }
 

@@ -7,12 +7,12 @@ use crate::param_schema::{Properties, field_schema, optional_schema};
 use crate::references::{reference_text, references_of};
 use crate::roles::Conversion;
 use crate::sample::{Draft, message};
-use gage_row_kit::fields::{Fields, require, require_text, unusable};
+use gage_row_kit::fields::{Fields, require, require_text, take, unusable};
 use gage_row_kit::media::{Kind, Source, read};
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
+use gage_text_kit::Params;
 use gage_text_kit::text::strip;
-use serde::Deserialize;
 
 /// Turns a row with a question, images and answers into a Sample.
 pub struct DocVqa(DocVqaParams);
@@ -21,31 +21,13 @@ pub struct DocVqa(DocVqaParams);
 pub struct DocVqaImageStandardizer(DocVqaParams);
 
 /// The parameters of both.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DocVqaParams {
+struct DocVqaParams {
     question_field: String,
     answers_field: String,
-    /// `image_field` is an older name of it.
-    content_field: Option<String>,
-    image_field: Option<String>,
+    content_field: String,
     content_root: Option<String>,
     system_prompt: Option<String>,
     instruction: Option<String>,
-}
-
-impl Default for DocVqaParams {
-    fn default() -> DocVqaParams {
-        DocVqaParams {
-            question_field: "question".to_owned(),
-            answers_field: "answers".to_owned(),
-            content_field: None,
-            image_field: None,
-            content_root: None,
-            system_prompt: None,
-            instruction: None,
-        }
-    }
 }
 
 macro_rules! conversion {
@@ -54,14 +36,12 @@ macro_rules! conversion {
             const NAME: &'static str = $name;
             const VERSION: &'static str = "1";
             const DESCRIPTION: &'static str = $description;
-            type Params = DocVqaParams;
-
             fn properties() -> Properties {
                 properties()
             }
 
-            fn new(params: DocVqaParams) -> Result<Self, PluginError> {
-                Ok($type(params))
+            fn new(params: &Params) -> Result<Self, PluginError> {
+                DocVqaParams::read(params).map($type)
             }
 
             fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
@@ -90,13 +70,22 @@ fn properties() -> Properties {
 }
 
 impl DocVqaParams {
-    fn content_field(&self) -> &str {
-        self.content_field.as_deref().or(self.image_field.as_deref()).unwrap_or("image")
+    fn read(params: &Params) -> Result<DocVqaParams, PluginError> {
+        // The older name.
+        let image_field = params.text_or("image_field", "image")?;
+        Ok(DocVqaParams {
+            question_field: params.text_or("question_field", "question")?,
+            answers_field: params.text_or("answers_field", "answers")?,
+            content_field: params.text_or("content_field", &image_field)?,
+            content_root: params.parsed("content_root")?,
+            system_prompt: params.parsed("system_prompt")?,
+            instruction: params.parsed("instruction")?,
+        })
     }
 
     fn convert(&self, mut row: Fields) -> Result<Value, PluginError> {
         let (question_field, answers_field) = (self.question_field.as_str(), self.answers_field.as_str());
-        let content_field = self.content_field();
+        let content_field = self.content_field.as_str();
         let question = strip(&require_text(&row, question_field)?).to_owned();
         let references = references_of(require(&row, answers_field)?.clone());
         let answers: Option<Vec<Value>> =
@@ -138,19 +127,15 @@ impl DocVqaParams {
 
     /// The images of a row, of which there must be one. A field of the row itself is taken out of it.
     fn sources(&self, row: &mut Fields) -> Result<Vec<Source>, PluginError> {
-        let path = self.content_field();
-        let content = match row.shift_remove(path) {
-            Some(content) if !content.is_null() => content,
-            _ => require(row, path)?.clone(),
-        };
-        let sources = read(content, Kind::Image).map_err(|why| unusable(path, &why))?;
+        let path = self.content_field.as_str();
+        let sources = read(take(row, path)?, Kind::Image).map_err(|why| unusable(path, &why))?;
         if sources.is_empty() { Err(unusable(path, "has no image")) } else { Ok(sources) }
     }
 
     /// The messages that a row has already, if the question and the images were found in them.
     fn own_messages(&self, row: &mut Fields) -> Option<Vec<Value>> {
         let is_there = |path: &str| path.starts_with("messages.");
-        if !is_there(&self.question_field) || !is_there(self.content_field()) {
+        if !is_there(&self.question_field) || !is_there(&self.content_field) {
             return None;
         }
         match row.shift_remove("messages") {

@@ -1,15 +1,15 @@
 //! `gsm8k`: a word problem and a solution that ends in `#### 18`.
 
-use crate::layout::few_shot_error;
+use crate::layout::{few_shot, few_shot_error, with_instruction};
 use crate::param_schema::{Properties, few_shot_schema, field_schema, optional_schema};
 use crate::roles::Conversion;
 use crate::sample::{Draft, message, reference};
 use gage_row_kit::fields::{Fields, require_text, unusable};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
+use gage_text_kit::Params;
 use gage_text_kit::number::parse_float;
 use gage_text_kit::text::strip;
-use serde::Deserialize;
 
 /// What stands before the final number of a solution.
 const MARKER: &str = "####";
@@ -26,32 +26,6 @@ pub struct Gsm8k {
     instruction: String,
 }
 
-/// The parameters.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Gsm8kParams {
-    question_field: String,
-    answer_field: String,
-    system_prompt: Option<String>,
-    instruction: Option<String>,
-    /// Whether the model is to give the number alone, without the steps.
-    answer_only: bool,
-    few_shot: Vec<Fields>,
-}
-
-impl Default for Gsm8kParams {
-    fn default() -> Gsm8kParams {
-        Gsm8kParams {
-            question_field: "question".to_owned(),
-            answer_field: "answer".to_owned(),
-            system_prompt: None,
-            instruction: None,
-            answer_only: false,
-            few_shot: Vec::new(),
-        }
-    }
-}
-
 /// A problem with its solution and the number at its end.
 struct Problem {
     question: String,
@@ -63,8 +37,6 @@ impl Conversion for Gsm8k {
     const NAME: &'static str = "gsm8k";
     const VERSION: &'static str = "1";
     const DESCRIPTION: &'static str = "Word problems whose solution ends in `#### <number>`";
-    type Params = Gsm8kParams;
-
     fn properties() -> Properties {
         let few_shot = "Solved rows, in the shape of the dataset, that stand before each problem";
         vec![
@@ -83,17 +55,21 @@ impl Conversion for Gsm8k {
         ]
     }
 
-    fn new(params: Gsm8kParams) -> Result<Self, PluginError> {
-        let default = if params.answer_only { INSTRUCTION_ANSWER_ONLY } else { INSTRUCTION };
-        let instruction = params.instruction.unwrap_or_else(|| default.to_owned());
-        let system_prompt = params.system_prompt.filter(|text| !text.is_empty());
-        let before = system_prompt.map(|text| message("system", text)).into_iter().collect();
-        let (question_field, answer_field) = (params.question_field, params.answer_field);
-        let mut gsm8k = Gsm8k { question_field, answer_field, before, instruction };
-        for (index, row) in params.few_shot.iter().enumerate() {
+    fn new(params: &Params) -> Result<Self, PluginError> {
+        // Whether the model is to give the number alone, without the steps.
+        let answer_only = params.parsed("answer_only")?.unwrap_or(false);
+        let instruction = if answer_only { INSTRUCTION_ANSWER_ONLY } else { INSTRUCTION };
+        let system_prompt = params.text("system_prompt")?.filter(|text| !text.is_empty());
+        let mut gsm8k = Gsm8k {
+            question_field: params.text_or("question_field", "question")?,
+            answer_field: params.text_or("answer_field", "answer")?,
+            before: system_prompt.map(|text| message("system", text)).into_iter().collect(),
+            instruction: params.text_or("instruction", instruction)?,
+        };
+        for (index, row) in few_shot(params)?.iter().enumerate() {
             let problem = gsm8k.read(row).map_err(|error| few_shot_error(index, &error))?;
-            let user = message("user", problem.user_text(&gsm8k.instruction));
-            let answer = if params.answer_only { problem.number } else { problem.solution };
+            let user = message("user", with_instruction(&problem.question, &gsm8k.instruction));
+            let answer = if answer_only { problem.number } else { problem.solution };
             gsm8k.before.extend([user, message("assistant", answer)]);
         }
         Ok(gsm8k)
@@ -101,7 +77,7 @@ impl Conversion for Gsm8k {
 
     fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
         let problem = self.read(&row)?;
-        let user = message("user", problem.user_text(&self.instruction));
+        let user = message("user", with_instruction(&problem.question, &self.instruction));
         let draft = Draft {
             task_type: "short-answer",
             messages: self.before.iter().cloned().chain([user]).collect(),
@@ -123,16 +99,6 @@ impl Gsm8k {
             unusable(&self.answer_field, &format!("does not end in '{MARKER}' and a number"))
         })?;
         Ok(Problem { question: strip(&question).to_owned(), solution: solution.into_owned(), number })
-    }
-}
-
-impl Problem {
-    fn user_text(&self, instruction: &str) -> String {
-        if instruction.is_empty() {
-            self.question.clone()
-        } else {
-            format!("{}\n\n{instruction}", self.question)
-        }
     }
 }
 

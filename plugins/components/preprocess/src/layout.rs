@@ -2,8 +2,10 @@
 
 use crate::question::Question;
 use crate::sample::message;
+use gage_row_kit::fields::Fields;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
+use gage_text_kit::Params;
 use serde::Deserialize;
 
 /// What the prompt shows.
@@ -44,33 +46,41 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Puts the parts together. Without an instruction the default one is used where letters are asked
+    /// Reads the parts from parameters. Without an instruction the default one is used where letters are asked
     /// for; an empty one is none.
-    pub(crate) fn new(
-        system_prompt: Option<String>,
-        instruction: Option<String>,
+    pub(crate) fn read(
+        params: &Params,
         default_instruction: &str,
-        style: Style,
         spacing: Spacing,
-    ) -> Layout {
-        let default = (style == Style::Letters).then(|| default_instruction.to_owned());
-        Layout {
-            system_prompt: system_prompt.filter(|text| !text.is_empty()),
-            instruction: instruction.or(default).filter(|text| !text.is_empty()),
+    ) -> Result<Layout, PluginError> {
+        let style: Style = params.parsed("style")?.unwrap_or_default();
+        let default = (style == Style::Letters).then_some(default_instruction);
+        let text = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        Ok(Layout {
+            system_prompt: text(params.text("system_prompt")?),
+            instruction: text(params.text("instruction")?.or(default)),
             style,
             spacing,
             few_shot: Vec::new(),
-        }
+        })
     }
 
-    /// Adds a solved question that stands before the real one.
-    pub(crate) fn add_few_shot(&mut self, question: &Question) {
-        let answer = match self.style {
-            Style::Letters => &question.correct.label,
-            Style::QuestionOnly => &question.correct.text,
-        };
-        let user = message("user", self.user_text(question));
-        self.few_shot.extend([user, message("assistant", answer.as_str())]);
+    /// Adds the solved questions of the parameter `few_shot`, which stand before the real one.
+    pub(crate) fn with_few_shot(
+        mut self,
+        params: &Params,
+        read: impl Fn(&Fields) -> Result<Question, PluginError>,
+    ) -> Result<Layout, PluginError> {
+        for (index, row) in few_shot(params)?.iter().enumerate() {
+            let question = read(row).map_err(|error| few_shot_error(index, &error))?;
+            let answer = match self.style {
+                Style::Letters => &question.correct.label,
+                Style::QuestionOnly => &question.correct.text,
+            };
+            let user = message("user", self.user_text(&question));
+            self.few_shot.extend([user, message("assistant", answer.as_str())]);
+        }
+        Ok(self)
     }
 
     /// The messages for a question.
@@ -102,6 +112,16 @@ impl Layout {
         }
         text
     }
+}
+
+/// A question, and an instruction after an empty line unless the instruction is empty.
+pub(crate) fn with_instruction(question: &str, instruction: &str) -> String {
+    if instruction.is_empty() { question.to_owned() } else { format!("{question}\n\n{instruction}") }
+}
+
+/// The solved rows of the parameter `few_shot`.
+pub(crate) fn few_shot(params: &Params) -> Result<Vec<Fields>, PluginError> {
+    Ok(params.parsed("few_shot")?.unwrap_or_default())
 }
 
 /// The error of a few-shot row: the row is a parameter, so the run cannot start.

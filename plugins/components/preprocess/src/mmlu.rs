@@ -1,6 +1,6 @@
 //! `mmlu`: a question of a subject, a list of options, and the number or the letter of the right one.
 
-use crate::layout::{Layout, Spacing, Style, few_shot_error};
+use crate::layout::{Layout, Spacing};
 use crate::options::Places;
 use crate::param_schema::{Properties, field_schema, optional_schema, prompt_schema};
 use crate::question::{Question, QuestionFields};
@@ -9,7 +9,7 @@ use crate::sample::tag;
 use gage_row_kit::fields::{Fields, find, text, unusable};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
-use serde::Deserialize;
+use gage_text_kit::Params;
 
 const SYSTEM_PROMPT: &str = "The following are multiple choice questions (with answers) about {subject}.";
 const SYSTEM_PROMPT_WITHOUT: &str = "The following are multiple choice questions (with answers).";
@@ -29,47 +29,10 @@ pub struct Mmlu {
     layout: Layout,
 }
 
-/// The parameters.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MmluParams {
-    question_field: String,
-    choices_field: String,
-    answer_field: String,
-    answer_index_base: usize,
-    subject_field: String,
-    subject: Option<String>,
-    system_prompt: Option<String>,
-    instruction: Option<String>,
-    style: Style,
-    few_shot: Vec<Fields>,
-}
-
-impl Default for MmluParams {
-    fn default() -> MmluParams {
-        let [question_field, choices_field, answer_field, subject_field] =
-            ["question", "choices", "answer", "subject"].map(str::to_owned);
-        MmluParams {
-            question_field,
-            choices_field,
-            answer_field,
-            answer_index_base: 0,
-            subject_field,
-            subject: None,
-            system_prompt: None,
-            instruction: None,
-            style: Style::default(),
-            few_shot: Vec::new(),
-        }
-    }
-}
-
 impl Conversion for Mmlu {
     const NAME: &'static str = "mmlu";
     const VERSION: &'static str = "1";
     const DESCRIPTION: &'static str = "Questions of a subject with options and the number of the right one";
-    type Params = MmluParams;
-
     fn properties() -> Properties {
         let subjects = [
             ("subject_field", field_schema("subject", "Where the subject stands")),
@@ -97,21 +60,18 @@ impl Conversion for Mmlu {
         fields.chain(subjects).chain(prompt_schema()).map(own).collect()
     }
 
-    fn new(params: MmluParams) -> Result<Self, PluginError> {
-        let fields = QuestionFields {
-            question: params.question_field,
-            choices: params.choices_field,
-            answer: params.answer_field,
-            // The dataset has numbers and letters alone.
-            places: Places::Always(params.answer_index_base),
-        };
-        let mut layout = Layout::new(None, params.instruction, INSTRUCTION, params.style, Spacing::NARROW);
-        for (index, row) in params.few_shot.iter().enumerate() {
-            layout.add_few_shot(&fields.read(row).map_err(|error| few_shot_error(index, &error))?);
-        }
-        let (subject_field, subject, system_prompt) =
-            (params.subject_field, params.subject, params.system_prompt);
-        Ok(Mmlu { fields, subject_field, subject, system_prompt, layout })
+    fn new(params: &Params) -> Result<Self, PluginError> {
+        // The dataset has numbers and letters alone.
+        let places = Places::Always(params.parsed("answer_index_base")?.unwrap_or(0));
+        let fields = QuestionFields::from_params(params, places)?;
+        let layout = Layout::read(params, INSTRUCTION, Spacing::NARROW)?;
+        Ok(Mmlu {
+            layout: layout.with_few_shot(params, |row| fields.read(row))?,
+            fields,
+            subject_field: params.text_or("subject_field", "subject")?,
+            subject: params.parsed("subject")?,
+            system_prompt: params.parsed("system_prompt")?,
+        })
     }
 
     fn sample(&self, mut row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {

@@ -1,7 +1,7 @@
 //! `mmmu`: questions with images in them, with options or without.
 
-use crate::default;
-use crate::layout::{Layout, Spacing, Style};
+use crate::default::{self, DefaultParams};
+use crate::layout::{Layout, Spacing, with_instruction};
 use crate::media::kind_of;
 use crate::messages::add_system;
 use crate::multi_choice::INSTRUCTION;
@@ -10,7 +10,7 @@ use crate::options::Places;
 use crate::param_schema::{Properties, field_schema, optional_schema};
 use crate::placeholders::{Piece, parts, pieces};
 use crate::python_list;
-use crate::question::{Names, Question};
+use crate::question::QuestionFields;
 use crate::references::{reference_text, references_of};
 use crate::roles::Conversion;
 use crate::sample::{Draft, keep_assets, tag};
@@ -19,58 +19,27 @@ use gage_row_kit::fields::{Fields, find, object, require, require_text, text, un
 use gage_row_kit::media::{Kind, Source, read};
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
+use gage_text_kit::Params;
 use gage_text_kit::text::strip;
-use serde::Deserialize;
 
 const OPEN_INSTRUCTION: &str = "Answer with a word, a phrase or a number only.";
 
 /// Turns a row with a question, numbered images, options and an answer into a Sample. Rows with messages
 /// are passed on as `default` does.
 pub struct Mmmu {
-    question_field: String,
-    options_field: String,
-    answer_field: String,
+    fields: QuestionFields,
     system_prompt: Option<String>,
     /// For questions with options.
     layout: Layout,
     open_instruction: String,
     /// For rows with messages.
-    conversation: default::DefaultParams,
-}
-
-/// The parameters.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MmmuParams {
-    question_field: String,
-    options_field: String,
-    answer_field: String,
-    system_prompt: Option<String>,
-    instruction: Option<String>,
-    open_instruction: Option<String>,
-}
-
-impl Default for MmmuParams {
-    fn default() -> MmmuParams {
-        let [question_field, options_field, answer_field] =
-            ["question", "options", "answer"].map(str::to_owned);
-        MmmuParams {
-            question_field,
-            options_field,
-            answer_field,
-            system_prompt: None,
-            instruction: None,
-            open_instruction: None,
-        }
-    }
+    conversation: DefaultParams,
 }
 
 impl Conversion for Mmmu {
     const NAME: &'static str = "mmmu";
     const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "Questions with images in them, with options or without";
-    type Params = MmmuParams;
-
     fn properties() -> Properties {
         vec![
             ("question_field", field_schema("question", "Where the question stands")),
@@ -82,19 +51,20 @@ impl Conversion for Mmmu {
         ]
     }
 
-    fn new(params: MmmuParams) -> Result<Self, PluginError> {
-        let MmmuParams { question_field, options_field, answer_field, system_prompt, instruction, .. } =
-            params;
-        let conversation = default::DefaultParams::of_prompts(system_prompt.clone(), instruction.clone());
-        let layout = Layout::new(None, instruction, INSTRUCTION, Style::Letters, Spacing::WIDE);
-        let open_instruction = params.open_instruction.unwrap_or_else(|| OPEN_INSTRUCTION.to_owned());
+    fn new(params: &Params) -> Result<Self, PluginError> {
+        let system_prompt: Option<String> = params.parsed("system_prompt")?;
+        let conversation = DefaultParams::of_prompts(system_prompt.clone(), params.parsed("instruction")?);
+        let fields = QuestionFields {
+            question: params.text_or("question_field", "question")?,
+            choices: params.text_or("options_field", "options")?,
+            answer: params.text_or("answer_field", "answer")?,
+            places: Places::OrTexts(0),
+        };
         Ok(Mmmu {
-            question_field,
-            options_field,
-            answer_field,
+            fields,
             system_prompt,
-            layout,
-            open_instruction,
+            layout: Layout::read(params, INSTRUCTION, Spacing::WIDE)?,
+            open_instruction: params.text_or("open_instruction", OPEN_INSTRUCTION)?,
             conversation,
         })
     }
@@ -113,8 +83,7 @@ impl Conversion for Mmmu {
         let (prompt, mut draft) = if self.has_options(&row) { self.choice(&row)? } else { self.open(&row)? };
         draft.messages = self.messages(&prompt, &mut images)?;
         keep_assets(&mut row, &mut draft.metadata, images.unused());
-        let used = [self.question_field.as_str(), &self.options_field, &self.answer_field];
-        Ok(draft.finish(row, &used))
+        Ok(draft.finish(row, &self.fields.used()))
     }
 }
 
@@ -124,7 +93,7 @@ impl Mmmu {
     /// Whether a row is a question with options. Open ones may have an empty list of them.
     fn has_options(&self, row: &Fields) -> bool {
         let question_type = row.get("question_type").and_then(Value::as_str).and_then(known);
-        let is_empty = match find(row, &self.options_field) {
+        let is_empty = match find(row, &self.fields.choices) {
             None => true,
             Some(Value::Array(options)) => options.is_empty(),
             Some(Value::String(options)) => {
@@ -142,33 +111,23 @@ impl Mmmu {
 
     /// The prompt of a question with options, and its Sample so far.
     fn choice(&self, row: &Fields) -> Result<(String, Draft), PluginError> {
-        let names = Names {
-            question: &self.question_field,
-            choices: &self.options_field,
-            answer: &self.answer_field,
-        };
-        let text = require_text(row, names.question)?;
-        let (options, answer) = (require(row, names.choices)?, require(row, names.answer)?);
-        let question = Question::new(&text, options, answer, Places::OrTexts(0), &names)?;
+        let question = self.fields.read(row)?;
         let prompt = self.layout.user_text(&question);
-        let mut draft = question.into_draft(&names, Vec::new());
+        let mut draft = question.into_draft(&self.fields, Vec::new());
         draft.choices = draft.label.as_deref().map(|label| openai_choices::of_texts([label]));
         Ok((prompt, draft))
     }
 
     /// The prompt of a question without options, and its Sample so far.
     fn open(&self, row: &Fields) -> Result<(String, Draft), PluginError> {
-        let question = require_text(row, &self.question_field)?;
+        let question = require_text(row, &self.fields.question)?;
         let question = strip(&question);
-        let answer = require(row, &self.answer_field)?;
+        let answer = require(row, &self.fields.answer)?;
         // Several answers are printed as a list.
         let listed = answer.as_str().and_then(python_list::read).filter(|answers| !answers.is_empty());
         let references = references_of(listed.map_or_else(|| answer.clone(), Value::from));
         let label = references.first().and_then(reference_text).map(|label| label.into_owned());
-        let prompt = match self.open_instruction.as_str() {
-            "" => question.to_owned(),
-            instruction => format!("{question}\n\n{instruction}"),
-        };
+        let prompt = with_instruction(question, &self.open_instruction);
         let draft = Draft {
             task_type: "image-qa",
             messages: Vec::new(),

@@ -1,14 +1,14 @@
 //! `multi_choice`: a question with a list of options and an answer among them.
 
-use crate::layout::{Layout, Spacing, Style, few_shot_error};
-use crate::options::StatedBase;
+use crate::layout::{Layout, Spacing};
+use crate::options::Places;
 use crate::param_schema::{Properties, prompt_schema};
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
-use serde::Deserialize;
+use gage_text_kit::Params;
 
 pub(crate) const INSTRUCTION: &str = "Answer with the letter of the correct option only.";
 
@@ -18,61 +18,18 @@ pub struct MultiChoice {
     layout: Layout,
 }
 
-/// The parameters.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MultiChoiceParams {
-    question_field: String,
-    /// `options_field` is an older name of it.
-    choices_field: Option<String>,
-    options_field: Option<String>,
-    answer_field: String,
-    answer_index_base: StatedBase,
-    system_prompt: Option<String>,
-    instruction: Option<String>,
-    style: Style,
-    few_shot: Vec<Fields>,
-}
-
-impl Default for MultiChoiceParams {
-    fn default() -> MultiChoiceParams {
-        MultiChoiceParams {
-            question_field: "question".to_owned(),
-            choices_field: None,
-            options_field: None,
-            answer_field: "answer".to_owned(),
-            answer_index_base: StatedBase::default(),
-            system_prompt: None,
-            instruction: None,
-            style: Style::default(),
-            few_shot: Vec::new(),
-        }
-    }
-}
-
 impl Conversion for MultiChoice {
     const NAME: &'static str = "multi_choice";
     const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "Questions with options and an answer among them";
-    type Params = MultiChoiceParams;
-
     fn properties() -> Properties {
         QuestionFields::schema().into_iter().chain(prompt_schema()).collect()
     }
 
-    fn new(params: MultiChoiceParams) -> Result<Self, PluginError> {
-        let fields = QuestionFields {
-            question: params.question_field,
-            choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
-            answer: params.answer_field,
-            places: params.answer_index_base.places(),
-        };
-        let (system_prompt, instruction) = (params.system_prompt, params.instruction);
-        let mut layout = Layout::new(system_prompt, instruction, INSTRUCTION, params.style, Spacing::WIDE);
-        for (index, row) in params.few_shot.iter().enumerate() {
-            layout.add_few_shot(&fields.read(row).map_err(|error| few_shot_error(index, &error))?);
-        }
-        Ok(MultiChoice { fields, layout })
+    fn new(params: &Params) -> Result<Self, PluginError> {
+        let fields = QuestionFields::from_params(params, Places::stated(params)?)?;
+        let layout = Layout::read(params, INSTRUCTION, Spacing::WIDE)?;
+        Ok(MultiChoice { layout: layout.with_few_shot(params, |row| fields.read(row))?, fields })
     }
 
     fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {

@@ -2,9 +2,10 @@
 
 use crate::python_list;
 use gage_row_kit::fields::{Fields, object, text};
+use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
+use gage_text_kit::Params;
 use gage_text_kit::text::{Normalization, fold, strip};
-use serde::Deserialize;
 
 /// There is a letter for each of so many options.
 const MAX_OPTIONS: usize = 26;
@@ -38,29 +39,15 @@ pub(crate) enum Places {
     Never,
 }
 
-/// `answer_index_base` as a suite states it, or does not.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(from = "Option<usize>")]
-pub(crate) struct StatedBase(Option<Option<usize>>);
-
-impl From<Option<usize>> for StatedBase {
-    fn from(stated: Option<usize>) -> StatedBase {
-        StatedBase(Some(stated))
-    }
-}
-
-impl StatedBase {
-    /// What numbers mean. Where nothing is stated, what may be a place and a text is neither.
-    pub(crate) fn places(self) -> Places {
-        match self.0 {
-            None => Places::OrTexts(0),
-            Some(Some(base)) => Places::First(base),
-            Some(None) => Places::Never,
-        }
-    }
-}
-
 impl Places {
+    /// What numbers mean by the parameter `answer_index_base`. Where nothing is stated, what may be a place and a text is
+    /// neither.
+    pub(crate) fn stated(params: &Params) -> Result<Places, PluginError> {
+        const NAME: &str = "answer_index_base";
+        let if_null = if params.is_given(NAME) { Places::Never } else { Places::OrTexts(0) };
+        Ok(params.parsed(NAME)?.map_or(if_null, Places::First))
+    }
+
     fn base(self) -> Option<usize> {
         match self {
             Places::Always(base) | Places::OrTexts(base) | Places::First(base) => Some(base),

@@ -1,69 +1,29 @@
 //! `piqa`: a goal and two ways to reach it, of which one works.
 
-use crate::layout::{Layout, Spacing, Style, few_shot_error};
+use crate::layout::{Layout, Spacing};
 use crate::options::Places;
 use crate::param_schema::{Properties, field_schema, prompt_schema};
-use crate::question::{Names, Question};
+use crate::question::{Question, QuestionFields};
 use crate::roles::Conversion;
 use gage_row_kit::fields::{Fields, require, require_text};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
-use serde::Deserialize;
+use gage_text_kit::Params;
 
 const INSTRUCTION: &str = "Answer with the letter of the solution that reaches the goal.";
 
 /// Turns a row with `goal`, `sol1`, `sol2` and `label` into a Sample.
 pub struct Piqa {
-    fields: PiqaFields,
-    layout: Layout,
-}
-
-/// The parameters.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PiqaParams {
-    goal_field: String,
-    sol1_field: String,
-    sol2_field: String,
-    label_field: String,
-    system_prompt: Option<String>,
-    instruction: Option<String>,
-    style: Style,
-    few_shot: Vec<Fields>,
-}
-
-impl Default for PiqaParams {
-    fn default() -> PiqaParams {
-        let [goal_field, sol1_field, sol2_field, label_field] =
-            ["goal", "sol1", "sol2", "label"].map(str::to_owned);
-        PiqaParams {
-            goal_field,
-            sol1_field,
-            sol2_field,
-            label_field,
-            system_prompt: None,
-            instruction: None,
-            style: Style::default(),
-            few_shot: Vec::new(),
-        }
-    }
-}
-
-/// Where the parts of a row stand.
-struct PiqaFields {
-    goal: String,
+    /// The choices are the names of both solutions, for the record.
+    fields: QuestionFields,
     solutions: [String; 2],
-    /// Both, for the record.
-    choices: String,
-    label: String,
+    layout: Layout,
 }
 
 impl Conversion for Piqa {
     const NAME: &'static str = "piqa";
     const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "A goal and two solutions, one of them right";
-    type Params = PiqaParams;
-
     fn properties() -> Properties {
         let fields = [
             ("goal_field", field_schema("goal", "Where the goal stands")),
@@ -74,41 +34,32 @@ impl Conversion for Piqa {
         fields.into_iter().chain(prompt_schema()).collect()
     }
 
-    fn new(params: PiqaParams) -> Result<Self, PluginError> {
-        let fields = PiqaFields {
-            goal: params.goal_field,
-            choices: format!("{},{}", params.sol1_field, params.sol2_field),
-            solutions: [params.sol1_field, params.sol2_field],
-            label: params.label_field,
+    fn new(params: &Params) -> Result<Self, PluginError> {
+        let solutions = [params.text_or("sol1_field", "sol1")?, params.text_or("sol2_field", "sol2")?];
+        let fields = QuestionFields {
+            question: params.text_or("goal_field", "goal")?,
+            choices: solutions.join(","),
+            answer: params.text_or("label_field", "label")?,
+            places: Places::Always(0),
         };
-        let (system_prompt, instruction) = (params.system_prompt, params.instruction);
-        let mut layout = Layout::new(system_prompt, instruction, INSTRUCTION, params.style, Spacing::WIDE);
-        for (index, row) in params.few_shot.iter().enumerate() {
-            layout.add_few_shot(&fields.read(row).map_err(|error| few_shot_error(index, &error))?);
-        }
-        Ok(Piqa { fields, layout })
+        let layout = Layout::read(params, INSTRUCTION, Spacing::WIDE)?;
+        let layout = layout.with_few_shot(params, |row| read(&fields, &solutions, row))?;
+        Ok(Piqa { fields, solutions, layout })
     }
 
     fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
-        let question = self.fields.read(&row)?;
+        let question = read(&self.fields, &self.solutions, &row)?;
         let messages = self.layout.messages(&question);
-        let [first, second] = &self.fields.solutions;
-        let used = [self.fields.goal.as_str(), first, second, &self.fields.label];
-        Ok(question.into_sample(row, &used, &self.fields.names(), messages))
+        let [first, second] = &self.solutions;
+        let used = [self.fields.question.as_str(), first, second, &self.fields.answer];
+        Ok(question.into_draft(&self.fields, messages).finish(row, &used))
     }
 }
 
-impl PiqaFields {
-    fn names(&self) -> Names<'_> {
-        Names { question: &self.goal, choices: &self.choices, answer: &self.label }
-    }
-
-    fn read(&self, row: &Fields) -> Result<Question, PluginError> {
-        let goal = require_text(row, &self.goal)?;
-        let [first, second] = self.solutions.each_ref().map(|name| require_text(row, name));
-        let solutions = json!([first?, second?]);
-        Question::new(&goal, &solutions, require(row, &self.label)?, Places::Always(0), &self.names())
-    }
+fn read(fields: &QuestionFields, solutions: &[String; 2], row: &Fields) -> Result<Question, PluginError> {
+    let goal = require_text(row, &fields.question)?;
+    let [first, second] = solutions.each_ref().map(|name| require_text(row, name));
+    fields.question(&goal, &json!([first?, second?]), require(row, &fields.answer)?)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::sample::{Draft, reference};
 use gage_row_kit::fields::{Fields, require, require_text, unusable};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
+use gage_text_kit::Params;
 use gage_text_kit::text::strip;
 
 /// A question with its options and the right one.
@@ -18,14 +19,7 @@ pub(crate) struct Question {
     pub(crate) also_correct: Vec<String>,
 }
 
-/// What the fields of a question are called in the row, for errors and for the record.
-pub(crate) struct Names<'names> {
-    pub(crate) question: &'names str,
-    pub(crate) choices: &'names str,
-    pub(crate) answer: &'names str,
-}
-
-/// Where the parts of a question stand in a row.
+/// Where the parts of a question stand in a row, also for errors and for the record.
 pub(crate) struct QuestionFields {
     pub(crate) question: String,
     pub(crate) choices: String,
@@ -35,27 +29,35 @@ pub(crate) struct QuestionFields {
 }
 
 impl QuestionFields {
-    /// The same as names.
-    pub(crate) fn names(&self) -> Names<'_> {
-        Names { question: &self.question, choices: &self.choices, answer: &self.answer }
+    /// Reads the parameters that say where the parts stand.
+    pub(crate) fn from_params(params: &Params, places: Places) -> Result<QuestionFields, PluginError> {
+        // The older name.
+        let options_field = params.text_or("options_field", "choices")?;
+        Ok(QuestionFields {
+            question: params.text_or("question_field", "question")?,
+            choices: params.text_or("choices_field", &options_field)?,
+            answer: params.text_or("answer_field", "answer")?,
+            places,
+        })
     }
 
     /// The question of a row.
     ///
     /// # Errors
-    /// As for [`Question::new`], and where a part is missing.
+    /// As for [`QuestionFields::question`], and if a part is missing.
     pub(crate) fn read(&self, row: &Fields) -> Result<Question, PluginError> {
-        let names = self.names();
-        let text = require_text(row, names.question)?;
-        let choices = require(row, names.choices)?;
-        let answer = require(row, names.answer)?;
-        Question::new(&text, choices, answer, self.places, &names)
+        let text = require_text(row, &self.question)?;
+        self.question(&text, require(row, &self.choices)?, require(row, &self.answer)?)
+    }
+
+    /// The fields of the row that its Sample need not keep.
+    pub(crate) fn used(&self) -> [&str; 3] {
+        [&self.question, &self.choices, &self.answer]
     }
 
     /// The Sample of a question that was read from this row.
     pub(crate) fn sample(&self, question: Question, row: Fields, messages: Vec<Value>) -> Value {
-        let names = self.names();
-        question.into_sample(row, &[names.question, names.choices, names.answer], &names, messages)
+        question.into_draft(self, messages).finish(row, &self.used())
     }
 
     /// The JSON Schema of the parameters that say where the parts stand.
@@ -74,26 +76,23 @@ impl QuestionFields {
             ),
         ]
     }
-}
 
-impl Question {
     /// Makes a question of its parts. An answer that is a list names several right options.
     ///
     /// # Errors
     /// `invalid-input` when the options cannot be used, when none of them is the answer, or one of the answers, or when
     /// it cannot be told which.
-    pub(crate) fn new(
+    pub(crate) fn question(
+        &self,
         text: &str,
         choices: &Value,
         answer: &Value,
-        places: Places,
-        names: &Names<'_>,
     ) -> Result<Question, PluginError> {
-        let options = options::read(choices, Labels::Letters).map_err(|why| unusable(names.choices, &why))?;
+        let options = options::read(choices, Labels::Letters).map_err(|why| unusable(&self.choices, &why))?;
         let of_one = |item: &Value, why: &dyn Fn() -> String| {
-            let found = options::resolve(item, &options, places)
-                .map_err(|ambiguous| unusable(names.answer, &ambiguous.to_string()))?;
-            found.cloned().ok_or_else(|| unusable(names.answer, &why()))
+            let found = options::resolve(item, &options, self.places)
+                .map_err(|ambiguous| unusable(&self.answer, &ambiguous.to_string()))?;
+            found.cloned().ok_or_else(|| unusable(&self.answer, &why()))
         };
         let none = |of: &str| format!("is {answer}, {of} none of the {} options", options.len());
         let (correct, others) = match answer.as_array().map(Vec::as_slice) {
@@ -113,21 +112,11 @@ impl Question {
         }
         Ok(Question { text: strip(text).to_owned(), options, correct, also_correct })
     }
+}
 
-    /// The Sample of this question with these messages. `used` are the fields of the row that need not
-    /// be kept.
-    pub(crate) fn into_sample(
-        self,
-        row: Fields,
-        used: &[&str],
-        names: &Names<'_>,
-        messages: Vec<Value>,
-    ) -> Value {
-        self.into_draft(names, messages).finish(row, used)
-    }
-
-    /// The same before the rest of its row is added.
-    pub(crate) fn into_draft(self, names: &Names<'_>, messages: Vec<Value>) -> Draft {
+impl Question {
+    /// The Sample of this question with these messages, before the rest of its row is added.
+    pub(crate) fn into_draft(self, fields: &QuestionFields, messages: Vec<Value>) -> Draft {
         let label = self.correct.label;
         let also_correct = self.also_correct.iter().map(String::as_str);
         // Of several right options none is the right one.
@@ -136,9 +125,9 @@ impl Question {
             Fields::from_iter([("option_map".to_owned(), Value::Object(options::option_map(&self.options)))]);
         metadata.extend(correct_choice.map(|label| ("correct_choice".to_owned(), label.into())));
         metadata.extend([
-            ("question_field".to_owned(), Value::from(names.question)),
-            ("choices_field".to_owned(), Value::from(names.choices)),
-            ("answer_field".to_owned(), Value::from(names.answer)),
+            ("question_field".to_owned(), Value::from(fields.question.as_str())),
+            ("choices_field".to_owned(), Value::from(fields.choices.as_str())),
+            ("answer_field".to_owned(), Value::from(fields.answer.as_str())),
             ("question_text".to_owned(), Value::from(self.text)),
         ]);
         Draft {

@@ -5,8 +5,8 @@ use crate::param_schema::Properties;
 use gage_row_kit::fields::{Fields, unusable};
 use gage_sdk::preprocessor::{Preprocessor, PreprocessorSpec, Row, RowOutcome};
 use gage_sdk::serde_json::{self, Value};
-use gage_sdk::{PluginError, from_params, json};
-use serde::de::DeserializeOwned;
+use gage_sdk::{PluginError, json};
+use gage_text_kit::Params;
 
 const PARAM: &str = "roles_to_remove";
 
@@ -27,9 +27,6 @@ pub trait Conversion: Sized {
     /// The roles whose messages are removed where the suite says nothing.
     const REMOVED_ROLES: &'static [&'static str] = &[];
 
-    /// Its parameters.
-    type Params: DeserializeOwned;
-
     /// The JSON Schema of each parameter.
     fn properties() -> Properties;
 
@@ -37,7 +34,7 @@ pub trait Conversion: Sized {
     ///
     /// # Errors
     /// `invalid-config` when they cannot be used.
-    fn new(params: Self::Params) -> Result<Self, PluginError>;
+    fn new(params: &Params) -> Result<Self, PluginError>;
 
     /// The Sample of a row. `removed` are the messages that left the row, in order.
     ///
@@ -78,9 +75,8 @@ impl<C: Conversion> Preprocessor for Standard<C> {
             Some(roles) => read_roles(roles)?,
             None => C::REMOVED_ROLES.iter().map(|role| (*role).to_owned()).collect(),
         };
-        // Every parameter has a default.
-        let params = if params.is_null() { json!({}) } else { params };
-        Ok(Standard { conversion: C::new(from_params(params)?)?, removed_roles })
+        let params = Params::new(params)?.known(|| C::properties().into_iter().map(|(name, _)| name))?;
+        Ok(Standard { conversion: C::new(&params)?, removed_roles })
     }
 
     fn convert(&self, row: Row) -> Result<RowOutcome, PluginError> {

@@ -7,6 +7,7 @@ use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
+use gage_text_kit::Params;
 
 /// As `default`, after the messages of the model were taken out. The last of them is the right answer of
 /// a row that has no other.
@@ -17,14 +18,12 @@ impl Conversion for StripAssistant {
     const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "Conversations, without what the model says in them";
     const REMOVED_ROLES: &'static [&'static str] = &["assistant"];
-    type Params = DefaultParams;
-
     fn properties() -> Properties {
         properties()
     }
 
-    fn new(params: DefaultParams) -> Result<Self, PluginError> {
-        Ok(StripAssistant(params))
+    fn new(params: &Params) -> Result<Self, PluginError> {
+        DefaultParams::read(params).map(StripAssistant)
     }
 
     fn sample(&self, row: Fields, removed: Vec<Value>) -> Result<Value, PluginError> {

@@ -1,59 +1,28 @@
 //! `multi_choice_struct_only`: as `multi_choice`, without any prompt. The suite's `prompts` write it from
 //! the fields that are made here.
 
-use crate::options::StatedBase;
+use crate::options::Places;
 use crate::param_schema::Properties;
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
-use serde::Deserialize;
+use gage_text_kit::Params;
 
 /// Turns a row with a question, options and an answer into a Sample without messages.
 pub struct StructOnly(QuestionFields);
-
-/// The parameters.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StructOnlyParams {
-    question_field: String,
-    /// `options_field` is an older name of it.
-    choices_field: Option<String>,
-    options_field: Option<String>,
-    answer_field: String,
-    answer_index_base: StatedBase,
-}
-
-impl Default for StructOnlyParams {
-    fn default() -> StructOnlyParams {
-        StructOnlyParams {
-            question_field: "question".to_owned(),
-            choices_field: None,
-            options_field: None,
-            answer_field: "answer".to_owned(),
-            answer_index_base: StatedBase::default(),
-        }
-    }
-}
 
 impl Conversion for StructOnly {
     const NAME: &'static str = "multi_choice_struct_only";
     const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "Questions with options and an answer among them, without a prompt";
-    type Params = StructOnlyParams;
-
     fn properties() -> Properties {
         QuestionFields::schema().into()
     }
 
-    fn new(params: StructOnlyParams) -> Result<Self, PluginError> {
-        Ok(StructOnly(QuestionFields {
-            question: params.question_field,
-            choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
-            answer: params.answer_field,
-            places: params.answer_index_base.places(),
-        }))
+    fn new(params: &Params) -> Result<Self, PluginError> {
+        QuestionFields::from_params(params, Places::stated(params)?).map(StructOnly)
     }
 
     fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {

@@ -130,10 +130,7 @@ impl ClaimEvidenceOverlap {
         let card = ScoreCard { primary_score: Some(rounded(f1)), ..card }
             .sub_score(precision_name, rounded(precision))
             .sub_score(recall_name, rounded(recall));
-        match &self.f1_name {
-            Some(name) => card.sub_score(name, rounded(f1)),
-            None => card,
-        }
+        self.f1_name.iter().fold(card, |card, name| card.sub_score(name, rounded(f1)))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Steps held against those of a reference.
 
 use crate::card::tagged;
-use crate::sequence::{kendall_tau, longest_increasing};
+use crate::sequence::kendall_tau;
+use gage_list_kit::longest_increasing;
 use gage_reasoning_kit::{MatchBy, MatchedSteps, Step, share};
 use gage_sdk::{ScoreCard, json};
 
@@ -15,10 +16,7 @@ pub(crate) fn score(steps: &[Step], reference: &[Step], match_by: MatchBy) -> Sc
         .pass(in_order == given && in_order == expected)
         .sub_score("step_completeness", found.completeness())
         .sub_score("step_precision", found.precision());
-    let card = match kendall_tau(common) {
-        Some(tau) => card.sub_score("kendall_tau", tau),
-        None => card,
-    };
+    let card = kendall_tau(common).into_iter().fold(card, |card, tau| card.sub_score("kendall_tau", tau));
     let card = tagged(card, !is_whole, "missing_item");
     let card = tagged(card, common.len() < given, "unexpected_step");
     tagged(card, in_order < common.len(), "wrong_order")

@@ -1,20 +1,5 @@
 //! Figures of the order of a sequence of places, all different.
 
-/// The length of the longest subsequence that increases, in n log n steps (Schensted 1961). Where the
-/// places are those of one sequence in another it is their longest common subsequence.
-pub(crate) fn longest_increasing(places: &[usize]) -> usize {
-    // The least last member of an increasing subsequence of each length.
-    let mut last: Vec<usize> = Vec::new();
-    for &place in places {
-        let length = last.partition_point(|&other| other < place);
-        match last.get_mut(length) {
-            Some(least) => *least = place,
-            None => last.push(place),
-        }
-    }
-    last.len()
-}
-
 /// Kendall's rank correlation τ (Kendall 1938), 1 for rising order and −1 for falling: 1 less twice the
 /// share of pairs in the wrong order. `None` with fewer than two places. Takes n log n steps.
 pub(crate) fn kendall_tau(places: &[usize]) -> Option<f64> {
@@ -50,6 +35,7 @@ fn inversions(places: &mut [usize]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_list_kit::longest_increasing;
     use proptest::prelude::*;
 
     #[test]

@@ -80,15 +80,8 @@ impl Metric for ReasoningStepOrder {
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let match_by = match params.text("match_by")?.unwrap_or("auto") {
-            "auto" => MatchBy::Auto,
-            "id" => MatchBy::Id,
-            "text" => MatchBy::Text,
-            other => {
-                let message = format!("params: 'match_by' must be auto, id or text, not '{other}'");
-                return Err(PluginError::invalid_config(message).at("/match_by"));
-            }
-        };
+        let orders = [("auto", MatchBy::Auto), ("id", MatchBy::Id), ("text", MatchBy::Text)];
+        let match_by = params.one_of("match_by", &orders, MatchBy::Auto)?;
         Ok(ReasoningStepOrder { normalizer: Normalizer::new(&params)?, match_by })
     }
 

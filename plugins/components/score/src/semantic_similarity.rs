@@ -48,12 +48,7 @@ impl Metric for SemanticSimilarity {
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
-        let threshold = Params::new(params)?.number("threshold")?;
-        if threshold.is_some_and(|threshold| !(-1.0..=1.0).contains(&threshold)) {
-            let message = "params: 'threshold' must be a number from -1 to 1, as similarities are";
-            return Err(PluginError::invalid_config(message).at("/threshold"));
-        }
-        Ok(SemanticSimilarity { threshold })
+        Ok(SemanticSimilarity { threshold: Params::new(params)?.within("threshold", -1.0..=1.0)? })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
@@ -88,10 +83,7 @@ impl Metric for SemanticSimilarity {
 
 impl SemanticSimilarity {
     fn judged(&self, card: ScoreCard, similarity: f64) -> ScoreCard {
-        match self.threshold {
-            Some(threshold) => card.pass(similarity >= threshold),
-            None => card,
-        }
+        self.threshold.iter().fold(card, |card, threshold| card.pass(similarity >= *threshold))
     }
 }
 

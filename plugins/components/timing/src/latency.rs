@@ -31,12 +31,7 @@ impl Metric for Latency {
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
-        let default = Params::new(params)?.number("default_latency")?;
-        if default.is_some_and(|default| !default.is_finite()) {
-            let message = "params: 'default_latency' must be finite";
-            return Err(PluginError::invalid_config(message).at("/default_latency"));
-        }
-        Ok(Latency { default })
+        Ok(Latency { default: Params::new(params)?.finite("default_latency")? })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {

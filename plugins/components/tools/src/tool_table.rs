@@ -10,8 +10,6 @@ use gage_trajectory_kit::{Arguments, Call};
 
 /// Where the table of a Sample lies when nothing is said.
 const DEFAULT_FIELD: &str = "metadata.tool_results";
-const ARGUMENTS: [(&str, Arguments); 3] =
-    [("exact", Arguments::Exact), ("subset", Arguments::Subset), ("ignore", Arguments::Ignore)];
 const UNKNOWN: [&str; 2] = ["tell", "fail"];
 
 /// Answers a call of a tool from a table: a list of `{name, arguments, result}`, where a row without
@@ -48,7 +46,7 @@ impl RoleAdapter for ToolTable {
             "table": {"type": "array", "items": row, "description": "results of tools"},
             "table_field": {"type": "string", "minLength": 1, "default": DEFAULT_FIELD, "description": "path of the Sample's own table"},
             "golden": {"type": "boolean", "default": true, "description": "whether golden trajectories are tables too"},
-            "arguments": {"enum": ARGUMENTS.map(|(name, _)| name), "default": "exact"},
+            "arguments": {"enum": Arguments::NAMES.map(|(name, _)| name), "default": "exact"},
             "unknown": {"enum": UNKNOWN, "default": "tell", "description": "what a call without a row does"},
         });
         MemberSpec::new("1", "Answers calls of tools from a table", properties)
@@ -59,12 +57,10 @@ impl RoleAdapter for ToolTable {
         let table = params.get("table").unwrap_or(&Value::Null);
         let rows = Row::all(table, "params")
             .map_err(|error| PluginError::invalid_config(error.message).at("/table"))?;
-        let wanted = params.text("arguments")?.unwrap_or("exact");
-        let arguments = ARGUMENTS.iter().find(|(name, _)| *name == wanted).map(|(_, arguments)| *arguments);
         Ok(ToolTable {
             rows,
-            field: params.text("table_field")?.unwrap_or(DEFAULT_FIELD).to_owned(),
-            arguments: arguments.unwrap_or(Arguments::Exact),
+            field: params.text_or("table_field", DEFAULT_FIELD)?,
+            arguments: params.one_of("arguments", &Arguments::NAMES, Arguments::Exact)?,
             uses_golden: params.flag("golden", true)?,
             fails: params.text("unknown")? == Some("fail"),
         })

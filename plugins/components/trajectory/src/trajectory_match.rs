@@ -39,8 +39,6 @@ enum Mode {
 
 const MODES: [(&str, Mode); 3] =
     [("exact", Mode::Exact), ("in_order", Mode::InOrder), ("any_order", Mode::AnyOrder)];
-const ARGUMENTS: [(&str, Arguments); 3] =
-    [("exact", Arguments::Exact), ("subset", Arguments::Subset), ("ignore", Arguments::Ignore)];
 
 /// Most golden trajectories of a sample.
 const MAX_EXPECTED_CALLS: usize = 64;
@@ -65,7 +63,7 @@ impl Metric for TrajectoryMatch {
             .input("golden", &["golden_field"], &["sample.golden_trajectories"], ValueKind::Json)
             .params(json!({
                 "mode": names(&MODES.map(|(name, _)| name)),
-                "arguments": names(&ARGUMENTS.map(|(name, _)| name)),
+                "arguments": names(&Arguments::NAMES.map(|(name, _)| name)),
             }));
         ["exact", "in_order", "any_order", "precision", "recall", "arguments"]
             .iter()
@@ -76,7 +74,7 @@ impl Metric for TrajectoryMatch {
         let params = Params::new(params)?;
         Ok(TrajectoryMatch {
             mode: params.one_of("mode", &MODES, MODES[0].1)?,
-            arguments: params.one_of("arguments", &ARGUMENTS, ARGUMENTS[0].1)?,
+            arguments: params.one_of("arguments", &Arguments::NAMES, Arguments::Exact)?,
         })
     }
 

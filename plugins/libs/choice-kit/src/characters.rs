@@ -35,31 +35,16 @@ const fn bits(characters: &str) -> u128 {
     bits
 }
 
+/// Punctuation marks of Chinese.
+const MARKS: [char; 17] =
+    ['，', '、', '；', '：', '！', '？', '。', '【', '】', '「', '」', '『', '』', '《', '》', '〈', '〉'];
+
 /// Whether a character is white space, a mark of Chinese, or one of some ASCII characters. A long answer may be full of them.
 fn is_one_of(character: char, ascii: u128) -> bool {
     if character.is_ascii() {
         return ascii >> (character as u32) & 1 == 1 || is_space(character);
     }
-    is_space(character)
-        || matches!(
-            character,
-            '，' | '、'
-                | '；'
-                | '：'
-                | '！'
-                | '？'
-                | '。'
-                | '【'
-                | '】'
-                | '「'
-                | '」'
-                | '『'
-                | '』'
-                | '《'
-                | '》'
-                | '〈'
-                | '〉'
-        )
+    is_space(character) || MARKS.contains(&character)
 }
 
 /// The text without decoration on either side, for a label: `**(B).**` is `B`.

@@ -5,4 +5,4 @@ mod items;
 mod matching;
 
 pub use items::{Item, ItemKey, List, MAX_VALUES, check_size};
-pub use matching::Matching;
+pub use matching::{Matching, longest_increasing};

@@ -87,24 +87,28 @@ impl<'items> Matching<'items> {
 
     /// The share of the matched items that need not be moved: the longest of their subsequences
     /// that is in the order of the reference. 1 where nothing was to be matched.
-    ///
-    /// Source: the longest increasing subsequence by binary search, C. Schensted, "Longest increasing and
-    /// decreasing subsequences" (1961), M. Fredman (1975).
     pub fn order(&self) -> f64 {
         if self.places.is_empty() {
             return if self.is_empty() { 1.0 } else { 0.0 };
         }
-        // For each length the least place that an ordered subsequence of it can end with.
-        let mut ends: Vec<usize> = Vec::new();
-        for place in &self.places {
-            let length = ends.partition_point(|end| end < place);
-            match ends.get_mut(length) {
-                Some(end) => *end = *place,
-                None => ends.push(*place),
-            }
-        }
-        ends.len() as f64 / self.places.len() as f64
+        longest_increasing(&self.places) as f64 / self.places.len() as f64
     }
+}
+
+/// The length of the longest subsequence that increases, in n log n steps (C. Schensted, "Longest increasing and decreasing
+/// subsequences", 1961; M. Fredman, 1975). If the places are those of one sequence in another, it is their longest common
+/// subsequence.
+pub fn longest_increasing(places: &[usize]) -> usize {
+    // The least last member of an increasing subsequence of each length.
+    let mut last: Vec<usize> = Vec::new();
+    for &place in places {
+        let length = last.partition_point(|&other| other < place);
+        match last.get_mut(length) {
+            Some(least) => *least = place,
+            None => last.push(place),
+        }
+    }
+    last.len()
 }
 
 /// The items that count: all of them, or the first of each kind.

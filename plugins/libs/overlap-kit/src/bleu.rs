@@ -2,7 +2,6 @@
 //! ACL 2002) from its counts, with the smoothing of sacreBLEU 2 (Chen and Cherry, "A systematic
 //! comparison of smoothing techniques for sentence-level BLEU", WMT 2014).
 
-use crate::params::number_within;
 use gage_sdk::{PluginError, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
@@ -61,7 +60,7 @@ impl BleuCounts {
         } else if self.prediction_length == 0 {
             0.0
         } else {
-            (1.0 - as_float(self.reference_length) / as_float(self.prediction_length)).exp()
+            (1.0 - self.reference_length as f64 / self.prediction_length as f64).exp()
         }
     }
 }
@@ -120,7 +119,7 @@ impl BleuScoring {
     /// `invalid-config` for an unknown method, and a value that is negative, above a million, or given
     /// for a method that has none.
     pub fn read(params: &Params, effective_order: bool) -> Result<BleuScoring, PluginError> {
-        let value = number_within(params, "smooth_value", 0.0..=1e6)?;
+        let value = params.within("smooth_value", 0.0..=1e6)?;
         let methods = [
             ("exp", Smoothing::Exponential),
             ("floor", Smoothing::Floor(value.unwrap_or(0.1))),
@@ -145,7 +144,7 @@ impl BleuScoring {
         }
         let logarithm = |precision: &f64| if *precision == 0.0 { LOG_OF_ZERO } else { precision.ln() };
         let sum: f64 = percents.iter().take(effective_order).map(logarithm).sum();
-        counts.brevity_penalty() * (sum / as_float(effective_order as u64)).exp()
+        counts.brevity_penalty() * (sum / effective_order as f64).exp()
     }
 
     /// The precision of each order in percent, smoothed as for the score, as sacreBLEU reports them; 0 for all orders
@@ -168,7 +167,7 @@ impl BleuScoring {
                 Smoothing::AddK(value) if order > 0 => value,
                 _ => 0.0,
             };
-            let (correct, total) = (as_float(correct) + added, as_float(total) + added);
+            let (correct, total) = (correct as f64 + added, total as f64 + added);
             if total == 0.0 {
                 break;
             }
@@ -197,11 +196,6 @@ struct Precisions {
     effective_order: usize,
     /// Whether anything matches.
     matches: bool,
-}
-
-/// Exact below 2^53, which no corpus reaches.
-fn as_float(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl ChrfShape {
         let factor = self.beta * self.beta;
         let (mut smoothed, mut precisions, mut recalls, mut orders) = (0.0, 0.0, 0.0, 0.0);
         for [predicted, expected, matched] in &counts.0 {
-            let share = |of: u64| if of > 0 { as_float(*matched) / as_float(of) } else { EPSILON };
+            let share = |of: u64| if of > 0 { *matched as f64 / of as f64 } else { EPSILON };
             let (precision, recall) = (share(*predicted), share(*expected));
             let weighted = factor * precision + recall;
             smoothed += if weighted > 0.0 { (1.0 + factor) * precision * recall / weighted } else { EPSILON };
@@ -69,7 +69,7 @@ impl ChrfShape {
             }
         }
         if self.eps_smoothing {
-            return 100.0 * smoothed / as_float(self.orders() as u64);
+            return 100.0 * smoothed / self.orders() as f64;
         }
         if orders == 0.0 || precisions + recalls == 0.0 {
             return 0.0;
@@ -93,11 +93,6 @@ impl ChrfCounts {
         }
         true
     }
-}
-
-/// Exact below 2^53, which no corpus reaches.
-fn as_float(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ pub mod bleu;
 pub mod chrf;
 mod lcs;
 pub mod ngrams;
-pub mod params;
 pub mod porter;
 pub mod rouge;
 pub mod share;

@@ -37,6 +37,17 @@ pub fn require<'row>(row: &'row Fields, path: &str) -> Result<&'row Value, Plugi
     find(row, path).ok_or_else(|| unusable(path, "is missing"))
 }
 
+/// The value at a path, which must be there. A field of the row itself is taken out of it.
+///
+/// # Errors
+/// `invalid-input` if it is missing or null.
+pub fn take(row: &mut Fields, path: &str) -> Result<Value, PluginError> {
+    match row.shift_remove(path) {
+        Some(value) if !value.is_null() => Ok(value),
+        _ => require(row, path).cloned(),
+    }
+}
+
 /// The text at a path, which must be there.
 ///
 /// # Errors

@@ -156,6 +156,9 @@ const CHANGING: &[&str] = &[
     "factorial",
 ];
 
+/// What no unit begins with: operators, brackets, exponents and what goes on with a numeral.
+const NO_UNIT: &str = "/,+-*=<>:!?^×·÷±~–—…\\{[(成折点點多几余²³¹⁻⁰⁴⁵⁶⁷⁸⁹十百千万萬亿億";
+
 /// The unit that a text is: `None` where it is none, and no unit where it is blank.
 fn unit_of(rest: &str, is_attached: bool) -> Option<Option<Unit>> {
     const MAX_UNIT_BYTES: usize = 48;
@@ -174,47 +177,8 @@ fn unit_of(rest: &str, is_attached: bool) -> Option<Option<Unit>> {
         // `5B` may be billions or bytes.
         return (!(is_attached && rest == "B")).then_some(unit);
     }
-    let starts_badly = rest.starts_with(|first: char| {
-        matches!(
-            first,
-            '/' | ','
-                | '+'
-                | '-'
-                | '*'
-                | '='
-                | '<'
-                | '>'
-                | ':'
-                | '!'
-                | '?'
-                | '^'
-                | '×'
-                | '·'
-                | '÷'
-                | '±'
-                | '~'
-                | '–'
-                | '—'
-                | '…'
-                | '\\'
-                | '{'
-                | '['
-                | '('
-                | '成'
-                | '折'
-                | '点'
-                | '點'
-                | '多'
-                | '几'
-                | '余'
-                | '²'
-                | '³'
-                | '¹'
-                | '⁻'
-                | '⁰'
-                | '⁴'..='⁹' | '十' | '百' | '千' | '万' | '萬' | '亿' | '億'
-        )
-    }) || rest.starts_with("分之")
+    let starts_badly = rest.starts_with(|first| NO_UNIT.contains(first))
+        || rest.starts_with("分之")
         || rest.starts_with("个半");
     let is_product = rest.strip_prefix(['x', 'X']).is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
     // `5G`, `5T`: giga, tera, or tesla.

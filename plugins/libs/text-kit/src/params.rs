@@ -3,6 +3,9 @@
 use crate::number::parse_float;
 use gage_sdk::serde_json::{Map, Value};
 use gage_sdk::{PluginError, json};
+use serde::de::DeserializeOwned;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 /// The parameters of a plugin. The host has checked them against the schema already; what is
 /// checked again here is what the program would otherwise misread.
@@ -19,6 +22,32 @@ impl Params {
             Value::Null => Ok(Params(Map::new())),
             _ => Err(PluginError::invalid_config("params must be an object")),
         }
+    }
+
+    /// Refuses a parameter that has none of these names, which are only asked for if there is any parameter.
+    ///
+    /// # Errors
+    /// `invalid-config` for the first such parameter.
+    pub fn known<'name, N: IntoIterator<Item = &'name str>>(
+        self,
+        names: impl FnOnce() -> N,
+    ) -> Result<Params, PluginError> {
+        if self.0.is_empty() {
+            return Ok(self);
+        }
+        let names: Vec<&str> = names().into_iter().collect();
+        match self.0.keys().find(|name| !names.contains(&name.as_str())) {
+            None => Ok(self),
+            Some(name) => {
+                let message = format!("params: unknown parameter '{name}'; known are {}", names.join(", "));
+                Err(PluginError::invalid_config(message).at(format!("/{name}")))
+            }
+        }
+    }
+
+    /// Whether the parameter is given, perhaps as null.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     /// The parameter as it stands, where it is given and not null.
@@ -68,6 +97,32 @@ impl Params {
         }
     }
 
+    /// A whole number within bounds, or `default` when it is not given.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value.
+    pub fn whole(&self, name: &str, bounds: RangeInclusive<u8>, default: u8) -> Result<u8, PluginError> {
+        let Some(number) = self.number(name)? else { return Ok(default) };
+        bounds.clone().find(|&whole| f64::from(whole) == number).ok_or_else(|| {
+            let (first, last) = bounds.into_inner();
+            refuse(name, &format!("must be a whole number from {first} to {last}"), &number)
+        })
+    }
+
+    /// A number within bounds.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value, also for NaN.
+    pub fn within(&self, name: &str, bounds: RangeInclusive<f64>) -> Result<Option<f64>, PluginError> {
+        match self.number(name)? {
+            Some(number) if !bounds.contains(&number) => {
+                let (first, last) = bounds.into_inner();
+                Err(refuse(name, &format!("must be a number from {first} to {last}"), &number))
+            }
+            number => Ok(number),
+        }
+    }
+
     /// The parameter `fallback`: the score of a sample that has none of its own, from 0 to 1; 0 unless
     /// given.
     ///
@@ -91,6 +146,27 @@ impl Params {
         value.as_str().map(Some).ok_or_else(|| refuse(name, "must be a text", value))
     }
 
+    /// A text, or `default` when it is not given.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value.
+    pub fn text_or(&self, name: &str, default: &str) -> Result<String, PluginError> {
+        Ok(self.text(name)?.unwrap_or(default).to_owned())
+    }
+
+    /// A value of a type of the plugin's own.
+    ///
+    /// # Errors
+    /// `invalid-config` for a value that does not fit the type.
+    pub fn parsed<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, PluginError> {
+        let parse = |value| {
+            T::deserialize(value).map_err(|error| {
+                PluginError::invalid_config(format!("params: '{name}': {error}")).at(format!("/{name}"))
+            })
+        };
+        self.get(name).map(parse).transpose()
+    }
+
     /// One of some words, or `default` when it is not given.
     ///
     /// # Errors
@@ -105,7 +181,7 @@ impl Params {
     }
 }
 
-fn refuse(name: &str, expected: &str, value: &Value) -> PluginError {
+fn refuse(name: &str, expected: &str, value: &dyn Display) -> PluginError {
     PluginError::invalid_config(format!("params: '{name}' {expected}, not {value}")).at(format!("/{name}"))
 }
 
@@ -178,6 +254,21 @@ mod tests {
         ] {
             let found = Params::new(json!({ "fallback": value })).and_then(|params| params.fallback());
             assert_eq!(found.ok(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_kept() {
+        let params = Params::new(json!({ "whole": 3, "part": 2.5, "nan": "nan", "big": "1e400" }));
+        let Ok(params) = params else { panic!("an object is accepted") };
+        assert_eq!(params.whole("whole", 1..=3, 2), Ok(3));
+        assert_eq!(params.whole("absent", 1..=3, 2), Ok(2));
+        assert!(params.whole("whole", 1..=2, 2).is_err());
+        assert!(params.whole("part", 1..=4, 2).is_err());
+        assert_eq!(params.within("part", 0.0..=3.0), Ok(Some(2.5)));
+        assert_eq!(params.within("absent", 0.0..=3.0), Ok(None));
+        for name in ["nan", "big", "whole"] {
+            assert!(params.within(name, 0.0..=1.0).is_err(), "{name}");
         }
     }
 }

@@ -108,11 +108,6 @@ fn rescaled(value: f64, from: f64, to: f64) -> f64 {
     }
 }
 
-/// Each kind of units that convert into each other, with their spellings, the first of which is the usual one.
-pub fn known_units() -> impl Iterator<Item = (&'static str, Vec<&'static [&'static str]>)> {
-    KINDS.iter().map(|kind| (kind.name, kind.units.iter().map(|unit| unit.names).collect()))
-}
-
 fn find(text: &str) -> Option<(&'static str, &'static KnownUnit)> {
     // Longer than any spelling in the table.
     const MAX_UNIT_CHARS: usize = 32;
@@ -215,12 +210,12 @@ mod tests {
     #[test]
     fn the_readme_lists_all_units() {
         let readme = include_str!("../../../README.md");
-        for (kind, units) in known_units() {
-            let names: Vec<String> = units
-                .iter()
-                .map(|names| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" "))
-                .collect();
-            let row = format!("| {kind} | {} |", names.join(", "));
+        for kind in KINDS {
+            let spelled = |unit: &KnownUnit| {
+                unit.names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
+            };
+            let units: Vec<String> = kind.units.iter().map(spelled).collect();
+            let row = format!("| {} | {} |", kind.name, units.join(", "));
             assert!(readme.contains(&row), "plugins/README.md has no row\n{row}");
         }
     }

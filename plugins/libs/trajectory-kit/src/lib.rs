@@ -26,6 +26,12 @@ pub enum Arguments {
     Ignore,
 }
 
+impl Arguments {
+    /// The words that name them in parameters.
+    pub const NAMES: [(&'static str, Arguments); 3] =
+        [("exact", Arguments::Exact), ("subset", Arguments::Subset), ("ignore", Arguments::Ignore)];
+}
+
 impl Call {
     /// The calls of a trajectory, in order: messages with `tool_calls`, or the calls themselves.
     ///
