@@ -431,7 +431,7 @@ fn run_id(text: &str) -> Result<String, String> {
 
 /// The name of an outcome that is a failure.
 fn failed_outcome(text: &str) -> Result<Outcome, String> {
-    let failures = || Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Scored);
+    let failures = || Outcome::ALL.iter().copied().filter(|outcome| *outcome != Outcome::Scored);
     failures().find(|outcome| outcome.name() == text).ok_or_else(|| {
         let names: Vec<&str> = failures().map(Outcome::name).collect();
         format!("known are: {}", names.join(", "))

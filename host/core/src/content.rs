@@ -4,13 +4,15 @@ use crate::LazyObject;
 use crate::fields::FieldError;
 use crate::json_decode::FieldReader;
 use serde_json::Value;
+use strum::VariantArray as _;
 
 mod read;
 
 pub(crate) use read::read_tool;
 
 /// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Role {
     /// Instructions that stand above the conversation.
     System,
@@ -23,26 +25,20 @@ pub enum Role {
 }
 
 impl Role {
-    const ALL: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
-
     /// The name in messages.
     pub fn name(self) -> &'static str {
-        match self {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        }
+        self.into()
     }
 
     /// The role with this name.
     pub fn from_name(name: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.name() == name)
+        name.parse().ok()
     }
 }
 
 /// What a media part is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case", suffix = "_url")]
 pub enum MediaKind {
     /// `image_url`
     Image,
@@ -55,20 +51,13 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    const ALL: [MediaKind; 4] = [MediaKind::Image, MediaKind::Audio, MediaKind::Video, MediaKind::File];
-
     /// The `type` of the part, which is also the key of its URL.
     pub fn type_name(self) -> &'static str {
-        match self {
-            MediaKind::Image => "image_url",
-            MediaKind::Audio => "audio_url",
-            MediaKind::Video => "video_url",
-            MediaKind::File => "file_url",
-        }
+        self.into()
     }
 
     fn from_type_name(name: &str) -> Option<MediaKind> {
-        MediaKind::ALL.into_iter().find(|kind| kind.type_name() == name)
+        MediaKind::VARIANTS.iter().copied().find(|kind| kind.type_name() == name)
     }
 }
 
@@ -131,16 +120,21 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of one text.
-    pub fn text(role: Role, text: impl Into<String>) -> Message {
+    /// A message of these parts.
+    pub fn new(role: Role, content: Vec<ContentPart>) -> Message {
         Message {
             role,
-            content: vec![ContentPart::text(text)],
+            content,
             name: None,
             tool_calls: Vec::new(),
             tool_call_id: None,
             extra: LazyObject::default(),
         }
+    }
+
+    /// A message of one text.
+    pub fn text(role: Role, text: impl Into<String>) -> Message {
+        Message::new(role, vec![ContentPart::text(text)])
     }
 
     /// Reads a message from JSON.

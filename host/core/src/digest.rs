@@ -14,6 +14,11 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
+    /// The digest of everything that a hasher was given.
+    pub fn of_hasher(hasher: Sha256) -> Digest {
+        Digest(hasher.finalize().into())
+    }
+
     /// The digest of a JSON value, over [`canonical_json`].
     pub fn of_json(value: &Value) -> Digest {
         Digest::of_bytes(canonical_json(value).as_bytes())
@@ -28,7 +33,7 @@ impl Digest {
         let mut buffer = vec![0_u8; 1 << 16];
         loop {
             match reader.read(&mut buffer)? {
-                0 => return Ok(Digest(hasher.finalize().into())),
+                0 => return Ok(Digest::of_hasher(hasher)),
                 length => hasher.update(&buffer[..length]),
             }
         }
@@ -104,39 +109,9 @@ pub fn json_depth(value: &Value) -> usize {
 /// JSON without blanks and with the keys of every object sorted, so that two values that are
 /// equal have the same text.
 pub fn canonical_json(value: &Value) -> String {
-    let mut text = String::new();
-    write_canonical(value, &mut text);
-    text
-}
-
-fn write_canonical(value: &Value, text: &mut String) {
-    match value {
-        Value::Array(items) => {
-            text.push('[');
-            for (position, item) in items.iter().enumerate() {
-                if position > 0 {
-                    text.push(',');
-                }
-                write_canonical(item, text);
-            }
-            text.push(']');
-        }
-        Value::Object(object) => {
-            let mut entries: Vec<_> = object.iter().collect();
-            entries.sort_unstable_by_key(|(key, _)| key.as_str());
-            text.push('{');
-            for (position, (key, item)) in entries.into_iter().enumerate() {
-                if position > 0 {
-                    text.push(',');
-                }
-                text.push_str(&Value::from(key.as_str()).to_string());
-                text.push(':');
-                write_canonical(item, text);
-            }
-            text.push('}');
-        }
-        scalar => text.push_str(&scalar.to_string()),
-    }
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    sorted.to_string()
 }
 
 #[cfg(test)]

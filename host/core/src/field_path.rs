@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// Which document a path begins in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum Root {
     /// The Sample.
     Sample,
@@ -36,27 +37,15 @@ pub struct EvalContext<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldPath {
     root: Root,
-    segments: Vec<Segment>,
+    segments: Vec<PathStep>,
     text: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Segment {
-    key: String,
-    index: Option<usize>,
 }
 
 impl FieldPath {
     /// Reads a path. Every text is one; a text that names nothing leads nowhere.
     pub fn new(text: &str) -> FieldPath {
         let (first, rest) = text.split_once('.').unwrap_or((text, ""));
-        let root = match first {
-            "sample" => Some(Root::Sample),
-            "model_output" => Some(Root::ModelOutput),
-            "judge_output" => Some(Root::JudgeOutput),
-            "support_output" => Some(Root::SupportOutput),
-            _ => None,
-        };
+        let root = first.parse().ok();
         let below = if root.is_some() { rest } else { text };
         let segments = if root.is_some() && below.is_empty() { Vec::new() } else { segments_of(below) };
         FieldPath { root: root.unwrap_or(Root::Sample), segments, text: text.to_owned() }
@@ -121,7 +110,7 @@ impl FieldPath {
         if !document.is_null() {
             return document.walk(&self.segments);
         }
-        let in_sample = roots.sample.walk(&[Segment { key: name.to_owned(), index: None }])?;
+        let in_sample = roots.sample.walk(&[PathStep { key: name.to_owned(), index: None }])?;
         match in_sample {
             Cow::Borrowed(value) => JsonView::Json(value).walk(&self.segments),
             Cow::Owned(value) => {
@@ -131,24 +120,14 @@ impl FieldPath {
     }
 }
 
-impl PathStep for Segment {
-    fn key(&self) -> &str {
-        &self.key
-    }
-
-    fn index(&self) -> Option<usize> {
-        self.index
-    }
-}
-
 impl std::fmt::Display for FieldPath {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.text)
     }
 }
 
-fn segments_of(text: &str) -> Vec<Segment> {
-    text.split('.').map(|key| Segment { key: key.to_owned(), index: index_of(key) }).collect()
+fn segments_of(text: &str) -> Vec<PathStep> {
+    text.split('.').map(|key| PathStep { key: key.to_owned(), index: index_of(key) }).collect()
 }
 
 /// Reads a list index: decimal digits of any script, with blanks around and a plus sign

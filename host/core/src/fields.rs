@@ -1,6 +1,5 @@
-//! What can be wrong with a document, and a reader that takes an object apart field by field.
+//! What can be wrong with a document.
 
-use crate::Object;
 use serde_json::Value;
 
 /// One thing that is wrong with a document.
@@ -16,46 +15,6 @@ impl std::fmt::Display for FieldError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let pointer = if self.pointer.is_empty() { "the document" } else { &self.pointer };
         write!(formatter, "{pointer}: {}", self.message)
-    }
-}
-
-/// The fields of an object that are not read yet.
-pub(crate) struct Fields<'p> {
-    object: Object,
-    pointer: String,
-    problems: &'p mut Vec<FieldError>,
-}
-
-impl<'p> Fields<'p> {
-    /// Begins to read a value that must be an object; anything else is a problem.
-    pub(crate) fn of(value: Value, pointer: String, problems: &'p mut Vec<FieldError>) -> Option<Fields<'p>> {
-        match value {
-            Value::Object(object) => Some(Fields { object, pointer, problems }),
-            other => {
-                problems.push(expected("an object", &other, pointer));
-                None
-            }
-        }
-    }
-
-    /// Says that something is wrong with a field.
-    pub(crate) fn problem(&mut self, key: &str, message: impl Into<String>) {
-        let pointer = self.pointer_to(key);
-        self.problems.push(FieldError { pointer, message: message.into() });
-    }
-
-    /// Takes a field out; null counts as missing.
-    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
-        self.object.shift_remove(key).filter(|value| !value.is_null())
-    }
-
-    /// The keys that were not read, without those that are null.
-    pub(crate) fn object_keys(&self) -> Vec<String> {
-        self.object.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.clone()).collect()
-    }
-
-    fn pointer_to(&self, key: &str) -> String {
-        format!("{}/{}", self.pointer, key.replace('~', "~0").replace('/', "~1"))
     }
 }
 

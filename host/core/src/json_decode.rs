@@ -6,7 +6,7 @@
 use crate::Object;
 use crate::fields::{FieldError, expected};
 use serde_json::Value;
-use std::fmt::{Display, Formatter, Result as FormatResult, Write as _};
+use std::fmt::{Display, Formatter, Result as FormatResult};
 
 pub(crate) mod depth;
 
@@ -30,14 +30,7 @@ impl Display for Location<'_> {
         match self.step {
             PathSegment::Root => Ok(()),
             PathSegment::Index(index) => write!(formatter, "/{index}"),
-            PathSegment::Key(key) => {
-                formatter.write_char('/')?;
-                key.chars().try_for_each(|character| match character {
-                    '~' => formatter.write_str("~0"),
-                    '/' => formatter.write_str("~1"),
-                    other => formatter.write_char(other),
-                })
-            }
+            PathSegment::Key(key) => write!(formatter, "/{}", key.replace('~', "~0").replace('/', "~1")),
         }
     }
 }

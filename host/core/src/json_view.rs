@@ -42,72 +42,59 @@ impl<'a> JsonView<'a> {
 
     /// One of its members.
     pub fn get(self, key: &str) -> Option<Cow<'a, Value>> {
-        self.walk(&[key])
+        self.walk(&[PathStep { key: key.to_owned(), index: None }])
     }
 
     /// What steps lead to, one after the other; `None` where one leads nowhere.
-    pub(crate) fn walk<S: PathStep>(self, steps: &[S]) -> Option<Cow<'a, Value>> {
+    pub(crate) fn walk(self, steps: &[PathStep]) -> Option<Cow<'a, Value>> {
         let Some((first, rest)) = steps.split_first() else { return Some(self.value()) };
         match self {
             JsonView::Json(value) => walk(value, steps).map(Cow::Borrowed),
-            JsonView::Sample(sample) => walk_members(sample, first.key(), rest),
-            JsonView::Output(output) => walk_members(output, first.key(), rest),
+            JsonView::Sample(sample) => walk_members(sample, &first.key, rest),
+            JsonView::Output(output) => walk_members(output, &first.key, rest),
         }
     }
 }
 
-fn walk_members<'a, S: PathStep>(
-    written: &'a impl JsonMembers,
-    key: &str,
-    rest: &[S],
-) -> Option<Cow<'a, Value>> {
+fn walk_members<'a>(written: &'a impl JsonMembers, key: &str, rest: &[PathStep]) -> Option<Cow<'a, Value>> {
     let known = written.members().find(|(name, _)| *name == key);
     match (known.map(|(_, member)| member), rest.split_first()) {
         (None, _) => walk(written.extra().get(key)?, rest).map(Cow::Borrowed),
         (Some(Member::Value(value)), _) => walk(value, rest).map(Cow::Borrowed),
         (Some(Member::Object(object)), Some((next, rest))) => {
-            walk(object.get(next.key())?, rest).map(Cow::Borrowed)
+            walk(object.get(&next.key)?, rest).map(Cow::Borrowed)
         }
         (Some(Member::Values(items)), Some((next, rest))) => {
-            walk(items.get(next.index()?)?, rest).map(Cow::Borrowed)
+            walk(items.get(next.index?)?, rest).map(Cow::Borrowed)
         }
         // Whatever is not JSON yet is written, and little of it.
-        (Some(member), _) => taken(serde_json::to_value(member).ok()?, rest).map(Cow::Owned),
+        (Some(member), _) => walk_owned(serde_json::to_value(member).ok()?, rest).map(Cow::Owned),
     }
 }
 
 /// A step of a path.
-pub(crate) trait PathStep {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PathStep {
     /// The key of an object.
-    fn key(&self) -> &str;
-    /// The place in a list.
-    fn index(&self) -> Option<usize>;
+    pub(crate) key: String,
+    /// The position in a list.
+    pub(crate) index: Option<usize>,
 }
 
-impl PathStep for &str {
-    fn key(&self) -> &str {
-        self
-    }
-
-    fn index(&self) -> Option<usize> {
-        None
-    }
-}
-
-fn walk<'a, S: PathStep>(document: &'a Value, steps: &[S]) -> Option<&'a Value> {
+fn walk<'a>(document: &'a Value, steps: &[PathStep]) -> Option<&'a Value> {
     steps.iter().try_fold(document, |value, step| match value {
-        Value::Object(object) => object.get(step.key()),
-        Value::Array(items) => items.get(step.index()?),
+        Value::Object(object) => object.get(&step.key),
+        Value::Array(items) => items.get(step.index?),
         _ => None,
     })
 }
 
-/// The same in a value that goes with it.
-fn taken<S: PathStep>(document: Value, steps: &[S]) -> Option<Value> {
+/// The same in an owned value.
+fn walk_owned(document: Value, steps: &[PathStep]) -> Option<Value> {
     steps.iter().try_fold(document, |value, step| match value {
-        Value::Object(mut object) => object.swap_remove(step.key()),
+        Value::Object(mut object) => object.swap_remove(&step.key),
         Value::Array(mut items) => {
-            let index = step.index().filter(|index| *index < items.len())?;
+            let index = step.index.filter(|index| *index < items.len())?;
             Some(items.swap_remove(index))
         }
         _ => None,

@@ -1,10 +1,27 @@
 //! How a sample ends, and how the ends are counted.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray as _;
 
 /// How a sample ended. Only [`Outcome::Scored`] enters a mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// The model answered and every metric gave a result.
     Scored,
@@ -30,54 +47,22 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order in which tables show them.
-    pub const ALL: [Outcome; 10] = [
-        Outcome::Scored,
-        Outcome::EmptyOutput,
-        Outcome::Truncated,
-        Outcome::Refused,
-        Outcome::BackendError,
-        Outcome::JudgeUnparseable,
-        Outcome::PluginError,
-        Outcome::PluginTimeout,
-        Outcome::InvalidSample,
-        Outcome::Skipped,
-    ];
+    pub const ALL: &[Outcome] = Outcome::VARIANTS;
 
     /// The name that configuration and reports use.
     pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Scored => "scored",
-            Outcome::EmptyOutput => "empty_output",
-            Outcome::Truncated => "truncated",
-            Outcome::Refused => "refused",
-            Outcome::BackendError => "backend_error",
-            Outcome::JudgeUnparseable => "judge_unparseable",
-            Outcome::PluginError => "plugin_error",
-            Outcome::PluginTimeout => "plugin_timeout",
-            Outcome::InvalidSample => "invalid_sample",
-            Outcome::Skipped => "skipped",
-        }
+        self.into()
     }
 
     /// The outcome with this name.
     pub fn from_name(name: &str) -> Option<Outcome> {
-        Outcome::ALL.into_iter().find(|outcome| outcome.name() == name)
+        name.parse().ok()
     }
 
     /// Whether the end was caused by the world around the sample rather than by the sample,
     /// so that a resumed run tries it again.
     pub fn is_retried_on_resume(self) -> bool {
         self == Outcome::BackendError
-    }
-
-    fn position(self) -> usize {
-        Outcome::ALL.iter().position(|outcome| *outcome == self).unwrap_or(0)
-    }
-}
-
-impl std::fmt::Display for Outcome {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.name())
     }
 }
 
@@ -88,18 +73,18 @@ pub struct OutcomeCounts([u64; Outcome::ALL.len()]);
 impl OutcomeCounts {
     /// Counts one more.
     pub fn add(&mut self, outcome: Outcome) {
-        self.0[outcome.position()] += 1;
+        self.0[outcome as usize] += 1;
     }
 
     /// Takes one back, for a sample whose end was replaced by a later one.
     pub fn remove(&mut self, outcome: Outcome) {
-        let count = &mut self.0[outcome.position()];
+        let count = &mut self.0[outcome as usize];
         *count = count.saturating_sub(1);
     }
 
     /// How many ended this way.
     pub fn get(&self, outcome: Outcome) -> u64 {
-        self.0[outcome.position()]
+        self.0[outcome as usize]
     }
 
     /// All of them together.
@@ -118,7 +103,7 @@ impl OutcomeCounts {
 
     /// The outcomes that occurred, with their counts, in the order of [`Outcome::ALL`].
     pub fn occurred(&self) -> impl Iterator<Item = (Outcome, u64)> + '_ {
-        Outcome::ALL.into_iter().map(|outcome| (outcome, self.get(outcome))).filter(|(_, count)| *count > 0)
+        Outcome::ALL.iter().map(|outcome| (*outcome, self.get(*outcome))).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -128,7 +113,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_serde_and_come_back() {
-        for outcome in Outcome::ALL {
+        for outcome in Outcome::ALL.iter().copied() {
             assert_eq!(serde_json::to_value(outcome).ok(), Some(outcome.name().into()));
             assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
         }

@@ -101,13 +101,12 @@ pub struct ModelOutput {
 impl ModelOutput {
     /// A generated text.
     pub fn generated(answer: String, finish_reason: FinishReason, usage: Option<Usage>) -> ModelOutput {
-        let continuations = Vec::new();
         ModelOutput {
             answer,
             answer_normalized: None,
             finish_reason,
             usage,
-            continuations,
+            continuations: Vec::new(),
             rolling: None,
             extra: Object::new(),
         }
@@ -130,15 +129,8 @@ impl ModelOutput {
         };
         let answer = best(|score| score.logprob).unwrap_or_default();
         let answer_normalized = best(|score| score.logprob / f64::from(score.byte_count.max(1)));
-        ModelOutput {
-            answer,
-            answer_normalized,
-            finish_reason: FinishReason::Scored,
-            usage,
-            continuations,
-            rolling: None,
-            extra: Object::new(),
-        }
+        let output = ModelOutput::generated(answer, FinishReason::Scored, usage);
+        ModelOutput { answer_normalized, continuations, ..output }
     }
 
     /// The output as JSON, as paths such as `model_output.answer` see it.

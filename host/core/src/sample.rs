@@ -21,10 +21,8 @@ pub use parts::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
 pub use task_type::TaskType;
 
 /// A standard Sample. Fields that are not known are kept in `extra`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Always [`SCHEMA_VERSION`](crate::SCHEMA_VERSION).
-    pub schema_version: &'static str,
     /// Unique within its dataset.
     pub id: String,
     /// What kind of task it is.
@@ -134,7 +132,7 @@ impl Sample {
         serde_json::json!(self)
     }
 
-    /// Its sampling parameters, and behind them those among its generation parameters that are such. Others, as
+    /// Its sampling parameters, and after them those among its generation parameters that are such. Others, as
     /// the width of an image, are for whoever reads the Sample.
     pub fn own_sampling(&self) -> Object {
         let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);

@@ -1,9 +1,11 @@
 //! How a model is to choose its tokens.
 
 use crate::Object;
-use crate::fields::{FieldError, Fields};
+use crate::fields::FieldError;
+use crate::json_decode::FieldReader;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
 
 /// Sampling parameters. What is `None` is left to the next lower place: sample over task over
 /// role over backend, and at last to the backend's own default.
@@ -62,30 +64,22 @@ impl SamplingParams {
     /// Every key that is not known or has a value out of bounds, each with its place.
     pub fn from_object(object: Object) -> Result<SamplingParams, Vec<FieldError>> {
         let mut problems = Vec::new();
-        let mut params = SamplingParams::default();
-        if let Some(mut fields) = Fields::of(Value::Object(object), String::new(), &mut problems) {
-            let longest = whole(&mut fields, "max_new_tokens", 1, u64::from(u32::MAX));
-            let alias = whole(&mut fields, "max_tokens", 1, u64::from(u32::MAX));
-            params.max_new_tokens = longest.or(alias).and_then(|number| u32::try_from(number).ok());
-            params.temperature = number(&mut fields, "temperature", 0.0, 100.0);
-            params.top_p = number(&mut fields, "top_p", 0.0, 1.0);
-            params.top_k =
-                whole(&mut fields, "top_k", 0, 1 << 30).and_then(|number| u32::try_from(number).ok());
-            params.min_p = number(&mut fields, "min_p", 0.0, 1.0);
-            params.seed = whole(&mut fields, "seed", 0, u64::MAX);
-            params.stop = stop(&mut fields);
-            params.presence_penalty = number(&mut fields, "presence_penalty", -10.0, 10.0);
-            params.frequency_penalty = number(&mut fields, "frequency_penalty", -10.0, 10.0);
-            params.repetition_penalty = number(&mut fields, "repetition_penalty", 0.01, 100.0);
-            let unknown: Vec<String> = fields.object_keys();
-            for key in unknown {
-                let hint = crate::nearest(&key, SamplingParams::NAMES)
-                    .map(|name| format!("did you mean `{name}`? "))
-                    .unwrap_or_default();
-                let known = SamplingParams::NAMES.join(", ");
-                fields.problem(&key, format!("unknown sampling parameter; {hint}known are: {known}"));
-            }
-        }
+        let mut reader = ParamReader { object, reading: FieldReader::document(&mut problems) };
+        let longest = reader.whole("max_new_tokens", 1, u64::from(u32::MAX));
+        let alias = reader.whole("max_tokens", 1, u64::from(u32::MAX));
+        let params = SamplingParams {
+            max_new_tokens: longest.or(alias).and_then(|number| u32::try_from(number).ok()),
+            temperature: reader.number("temperature", 0.0, 100.0),
+            top_p: reader.number("top_p", 0.0, 1.0),
+            top_k: reader.whole("top_k", 0, 1 << 30).and_then(|number| u32::try_from(number).ok()),
+            min_p: reader.number("min_p", 0.0, 1.0),
+            seed: reader.whole("seed", 0, u64::MAX),
+            stop: reader.stop(),
+            presence_penalty: reader.number("presence_penalty", -10.0, 10.0),
+            frequency_penalty: reader.number("frequency_penalty", -10.0, 10.0),
+            repetition_penalty: reader.number("repetition_penalty", 0.01, 100.0),
+        };
+        reader.refuse_unknown();
         if problems.is_empty() { Ok(params) } else { Err(problems) }
     }
 
@@ -112,39 +106,60 @@ impl SamplingParams {
     }
 }
 
-fn whole(fields: &mut Fields<'_>, key: &str, least: u64, most: u64) -> Option<u64> {
-    let value = fields.take(key)?;
-    let number = value.as_u64().filter(|number| (least..=most).contains(number));
-    if number.is_none() {
-        fields.problem(key, format!("expected a whole number from {least} to {most}, found {value}"));
-    }
-    number
+/// The parameters of an object that are not read yet.
+struct ParamReader<'r> {
+    object: Object,
+    reading: FieldReader<'r>,
 }
 
-fn number(fields: &mut Fields<'_>, key: &str, least: f64, most: f64) -> Option<f64> {
-    let value = fields.take(key)?;
-    let number = value.as_f64().filter(|number| (least..=most).contains(number));
-    if number.is_none() {
-        fields.problem(key, format!("expected a number from {least} to {most}, found {value}"));
+impl ParamReader<'_> {
+    /// Reads a parameter; null counts as missing.
+    fn read<T>(
+        &mut self,
+        key: &str,
+        expected: fmt::Arguments<'_>,
+        read: impl FnOnce(&Value) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.object.shift_remove(key).filter(|value| !value.is_null())?;
+        let param = read(&value);
+        if param.is_none() {
+            self.reading.key(key).problem(format!("expected {expected}, found {value}"));
+        }
+        param
     }
-    number
-}
 
-fn stop(fields: &mut Fields<'_>) -> Option<Vec<String>> {
-    let value = fields.take("stop")?;
-    let texts: Option<Vec<String>> = match &value {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
-        _ => None,
-    };
-    let texts = texts.filter(|texts| texts.iter().all(|text| !text.is_empty()));
-    if texts.is_none() {
-        fields.problem(
-            "stop",
-            format!("expected a string or a list of strings that are not empty, found {value}"),
-        );
+    fn whole(&mut self, key: &str, least: u64, most: u64) -> Option<u64> {
+        let expected = format_args!("a whole number from {least} to {most}");
+        self.read(key, expected, |value| value.as_u64().filter(|number| (least..=most).contains(number)))
     }
-    texts
+
+    fn number(&mut self, key: &str, least: f64, most: f64) -> Option<f64> {
+        let expected = format_args!("a number from {least} to {most}");
+        self.read(key, expected, |value| value.as_f64().filter(|number| (least..=most).contains(number)))
+    }
+
+    fn stop(&mut self) -> Option<Vec<String>> {
+        let expected = format_args!("a string or a list of strings that are not empty");
+        self.read("stop", expected, |value| {
+            let texts: Vec<&str> = match value {
+                Value::Array(items) => items.iter().map(Value::as_str).collect::<Option<_>>()?,
+                text => vec![text.as_str()?],
+            };
+            texts.into_iter().map(|text| (!text.is_empty()).then(|| text.to_owned())).collect()
+        })
+    }
+
+    /// Reports every parameter that was not read.
+    fn refuse_unknown(mut self) {
+        for (key, _) in self.object.iter().filter(|(_, value)| !value.is_null()) {
+            let hint = crate::nearest(key, SamplingParams::NAMES)
+                .map(|name| format!("did you mean `{name}`? "))
+                .unwrap_or_default();
+            let known = SamplingParams::NAMES.join(", ");
+            let message = format!("unknown sampling parameter; {hint}known are: {known}");
+            self.reading.key(key).problem(message);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use tokens::{BYTES_PER_TOKEN, Tokens};
 pub use tokens::TokensBy;
 
 /// Rows whose prompts are looked at.
-const ROWS_SEEN: u64 = 64;
+const MAX_SAMPLED_ROWS: u64 = 64;
 /// Rows that are counted one by one where their number is not known; beyond there are at least so many.
 const MAX_COUNTED_ROWS: u64 = 2_000_000;
 /// Tokens of a completion where nobody bounds them.
@@ -25,7 +25,7 @@ const DEFAULT_COMPLETION_TOKENS: f64 = 256.0;
 /// The least part of its bound that completions are taken to use.
 const MIN_COMPLETION_SHARE: f64 = 0.1;
 /// Bytes that a component puts around the question and the answer that are judged.
-const AROUND_JUDGED: f64 = 1_200.0;
+const JUDGE_PROMPT_BYTES: f64 = 1_200.0;
 
 /// What an estimate is made for.
 #[derive(Clone, Copy)]
@@ -165,7 +165,7 @@ impl Plan {
         let asked = seen.samples.unwrap_or(0) as f64 * spec.repeat as f64;
         let of = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
             let work = WorkEstimate { requests, per_prompt, per_completion };
-            self.of_role(step, role, &work, task, options)
+            self.estimate_requests(step, role, &work, task, options)
         };
         let completion = match spec.steps.inference.request {
             RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood => Range::default(),
@@ -202,7 +202,7 @@ impl Plan {
             notes.push("the references that answers are compared with by `embed` are not counted".to_owned());
         }
         if let Some(judges) = &task.judges {
-            let around = AROUND_JUDGED / BYTES_PER_TOKEN;
+            let around = JUDGE_PROMPT_BYTES / BYTES_PER_TOKEN;
             let judged = Range::new(prompt.low + around, prompt.high + around) + completion;
             for judge in &judges.judges {
                 let times = Range::new(asked, asked * f64::from(judges.attempts));
@@ -213,7 +213,7 @@ impl Plan {
         let times = requests.iter().map(|request| request.seconds);
         let seconds = match spec.mode {
             LoopMode::Sequential => times.fold(Range::default(), Add::add),
-            LoopMode::FireAndForget => times.fold(Range::default(), longest),
+            LoopMode::FireAndForget => times.fold(Range::default(), elementwise_max),
         };
         TaskEstimate {
             task_id: spec.task_id.clone(),
@@ -228,7 +228,7 @@ impl Plan {
         }
     }
 
-    fn of_role(
+    fn estimate_requests(
         &self,
         step: &'static str,
         role: &RoleAdapterSpec,
@@ -296,7 +296,7 @@ fn in_flight(
     least.max(1) as u64
 }
 
-fn longest(one: Range, other: Range) -> Range {
+fn elementwise_max(one: Range, other: Range) -> Range {
     Range::new(one.low.max(other.low), one.high.max(other.high))
 }
 
@@ -310,7 +310,7 @@ fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
         tasks.iter().flat_map(|task| &task.requests).map(|request| request.adapter_id.as_str()).collect();
     roles.sort_unstable();
     roles.dedup();
-    let of_role = |role: &str| {
+    let estimate_requests = |role: &str| {
         let all = tasks.iter().flat_map(|task| &task.requests);
         let own = all.filter(|request| request.adapter_id == role).map(|request| request.seconds);
         own.fold(Range::default(), Add::add)
@@ -319,7 +319,7 @@ fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
     let share = parallelism as f64;
     let shared = Range::new(one_by_one.low / share, one_by_one.high / share);
     let of_tasks = tasks.iter().map(|task| task.seconds);
-    roles.into_iter().map(of_role).chain(of_tasks).fold(shared, longest)
+    roles.into_iter().map(estimate_requests).chain(of_tasks).fold(shared, elementwise_max)
 }
 
 /// What the rows of a task show.
@@ -339,18 +339,18 @@ impl DatasetStatistics {
         notes: &mut Vec<String>,
     ) -> DatasetStatistics {
         let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
-        let unseen = DatasetStatistics { samples: None, is_at_least: false, prompt_tokens: 0.0 };
+        let unknown = DatasetStatistics { samples: None, is_at_least: false, prompt_tokens: 0.0 };
         let Some(dataset) = datasets.get(&task.spec.dataset_id) else {
             let reason = datasets.why_missing(&task.spec.dataset_id);
             notes.push(format!("the data is not on this machine, so nothing of it is counted: {reason}"));
-            return unseen;
+            return unknown;
         };
         let spec = &task.dataset.spec;
         let rows = match dataset.open_as(spec, most) {
             Ok(rows) => rows,
             Err(error) => {
                 notes.push(format!("the data cannot be read: {error}"));
-                return unseen;
+                return unknown;
             }
         };
         let total = rows.total();
@@ -369,7 +369,8 @@ impl DatasetStatistics {
             }
         };
         let (mut counted, mut seen, mut media, mut invalid) = (0.0, 0.0, 0_u64, 0_u64);
-        if let Ok(rows) = dataset.open_as(spec, Some(most.unwrap_or(ROWS_SEEN).min(ROWS_SEEN))) {
+        if let Ok(rows) = dataset.open_as(spec, Some(most.unwrap_or(MAX_SAMPLED_ROWS).min(MAX_SAMPLED_ROWS)))
+        {
             stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
                 match prepared
                     .result

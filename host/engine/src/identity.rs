@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::session::datasets::Datasets;
 use gage_config::{PluginReference, withheld_digests};
 use gage_core::Object;
-use gage_plugin::PluginIdentity;
+use gage_plugin::{ConfiguredMember, PluginKind};
 use gage_record::{
     BackendIdentity, ComponentIdentity, DatasetIdentity, HostIdentity, PromptIdentity, RunIdentity,
     without_limits,
@@ -61,7 +61,11 @@ fn backends<'p>(
     plan.backends().into_iter().filter_map(move |spec| {
         let info = session.backend(&spec.backend_id)?.info();
         let (details, facts) = split_facts(info.details.clone());
-        let backend = BackendIdentity { kind: info.kind.to_owned(), model: redacted(&info.model), details };
+        let backend = BackendIdentity {
+            kind: info.kind.to_owned(),
+            model: gage_secrets::redact(&info.model).into_owned(),
+            details,
+        };
         Some((spec.backend_id.clone(), backend, facts))
     })
 }
@@ -81,12 +85,6 @@ fn split_facts(details: Object) -> (Object, Object) {
         }
     }
     (identity, facts)
-}
-
-fn redacted(text: &str) -> String {
-    let mut value = Value::from(text);
-    gage_secrets::redact_value(&mut value);
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// What of an identity is known before data are read and models are loaded: the configuration and the plugins.
@@ -111,49 +109,42 @@ pub(crate) fn host_identity() -> HostIdentity {
 fn add_components_of(plugins: &mut BTreeMap<String, ComponentIdentity>, task: &PlannedTask) {
     let spec = &task.dataset.spec;
     for (link, preprocessor) in spec.preprocess.iter().zip(&task.dataset.chain) {
-        add_component(plugins, &link.reference, preprocessor.identity(), &preprocessor.description().version);
+        add_member(plugins, &link.reference, preprocessor);
     }
     for (hook, (_, planned)) in spec.hooks.iter().zip(&task.dataset.hooks) {
-        add_component(plugins, &hook.reference, planned.identity(), &planned.description().version);
+        add_member(plugins, &hook.reference, planned);
     }
     add_scoring(plugins, &task.scoring);
     for helper in task.helpers() {
         if let (Some(reference), Some(adapter)) = (helper.reference(), &helper.adapter) {
-            add_component(plugins, reference, adapter.identity(), &adapter.description().version);
+            add_member(plugins, reference, adapter);
         }
     }
     for planned in task.judges.iter().flat_map(|judges| &judges.judges) {
-        add_component(
-            plugins,
-            &planned.reference,
-            planned.judge.identity(),
-            &planned.judge.description().version,
-        );
+        add_member(plugins, &planned.reference, &planned.judge);
     }
 }
 
 /// Adds the plugins that score the answers of a task.
 pub(crate) fn add_scoring(plugins: &mut BTreeMap<String, ComponentIdentity>, scoring: &Scoring) {
     for planned in &scoring.extractors {
-        let extractor = &planned.extractor;
-        add_component(plugins, &planned.reference, extractor.identity(), &extractor.description().version);
+        add_member(plugins, &planned.reference, &planned.extractor);
     }
     for planned in &scoring.metrics {
-        let metric = &planned.metric;
-        add_component(plugins, &planned.implementation, metric.identity(), &metric.description().version);
+        add_member(plugins, &planned.implementation, &planned.metric);
         if let Some(aggregator) = &planned.aggregator {
             let reference = PluginReference::Name(format!("aggregation {}", planned.aggregation));
-            add_component(plugins, &reference, aggregator.identity(), &aggregator.description().version);
+            add_member(plugins, &reference, aggregator);
         }
     }
 }
 
-fn add_component(
+fn add_member<K: PluginKind>(
     plugins: &mut BTreeMap<String, ComponentIdentity>,
     reference: &PluginReference,
-    identity: &PluginIdentity,
-    version: &str,
+    member: &ConfiguredMember<K>,
 ) {
+    let identity = member.identity();
     let limits = match serde_json::to_value(&identity.limits) {
         Ok(Value::Object(limits)) => limits,
         _ => Object::new(),
@@ -163,7 +154,7 @@ fn add_component(
         version: identity.version.clone(),
         digest: identity.digest.to_string(),
         wit_version: identity.wit_version.clone(),
-        scorer_version: version.to_owned(),
+        scorer_version: member.description().version.clone(),
         limits,
     };
     plugins.insert(reference.to_string(), component);

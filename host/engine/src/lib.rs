@@ -39,12 +39,13 @@ pub use identity::{SCORING_VERSION, identity, planned_identity};
 pub use limits::budget::RunUsage;
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;
+pub use pipeline::task_report::TaskReport;
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
-pub use progress::{FinishedSample, NoProgress, Progress};
+pub use progress::{FinishedSample, Progress};
 pub use run::context::{RunContext, RunOptions};
-pub use run::report::{RunReport, TaskReport};
+pub use run::report::RunReport;
 pub use run::rescore::{RescoreContext, RescoreError, rescore};
 pub use run::run;
 pub use run_error::RunError;

@@ -13,4 +13,5 @@ pub(crate) mod result_router;
 pub(crate) mod role_client;
 pub(crate) mod score;
 pub(crate) mod task;
+pub(crate) mod task_report;
 pub(crate) mod task_state;

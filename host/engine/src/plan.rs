@@ -8,6 +8,7 @@ mod embed;
 mod metric;
 mod model_capabilities;
 pub(crate) mod model_files;
+mod plugin_use;
 mod prompt_provenance;
 mod steps;
 mod support;
@@ -22,14 +23,15 @@ pub use support::{PlannedHelper, PlannedTools};
 use backends::{check_backends, check_request};
 use check_inputs::{check_answers, check_budget, check_gate, check_needs};
 use gage_config::{
-    BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
-    PluginSource, PluginSpec, Problems, RoleAdapterSpec, Span, TaskSpec,
+    BackendKind, BackendSpec, DatasetSpec, FailurePolicy, PipelineConfig, PluginReference, PluginSource,
+    PluginSpec, Problems, RoleAdapterSpec, TaskSpec,
 };
-use gage_core::{FieldError, Object, SamplingParams};
+use gage_core::{Object, SamplingParams};
 use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
 use metric::plan_metric;
+use plugin_use::report_registry;
 use std::collections::HashMap;
 use std::sync::Arc;
 use templates::{compile_prompt, plan_prompt};
@@ -348,7 +350,7 @@ pub(crate) fn granted_roles<'c>(
     let granted = config
         .plugins
         .iter()
-        .filter(|plugin| is_meant(plugin, &script.component))
+        .filter(|plugin| is_reference_to(plugin, &script.component))
         .flat_map(|plugin| &plugin.grants.llm);
     granted
         .filter_map(|grant| config.role_adapters.iter().find(|role| role.adapter_id == grant.role))
@@ -356,7 +358,7 @@ pub(crate) fn granted_roles<'c>(
 }
 
 /// Whether a reference leads to an entry of `plugins`: by its id, or by its file.
-fn is_meant(plugin: &PluginSpec, reference: &PluginReference) -> bool {
+fn is_reference_to(plugin: &PluginSpec, reference: &PluginReference) -> bool {
     match reference {
         PluginReference::Name(id) | PluginReference::Member { plugin: id, .. } => plugin.id == *id,
         PluginReference::File { path, .. } => match &plugin.source {
@@ -366,67 +368,6 @@ fn is_meant(plugin: &PluginSpec, reference: &PluginReference) -> bool {
             }
             PluginSource::Bundled(_) => false,
         },
-    }
-}
-
-fn report_registry(error: &RegistryError, span: Span, key: &str, name: &str, problems: &mut Problems) {
-    let problem = problems.error(span, key, error.to_string());
-    problem.help = error.help();
-    match error {
-        RegistryError::Unknown { known, .. } => {
-            problem.known(name, known.iter().map(String::as_str));
-        }
-        RegistryError::UnknownPlugin { id, known } => {
-            problem.known(id, known.iter().map(String::as_str));
-        }
-        _ => {}
-    }
-}
-
-/// The same for a name that leads nowhere, unless it may be in a plugin that could not be loaded,
-/// which is an error already.
-fn report_missing(
-    error: &RegistryError,
-    registry: &Registry,
-    span: Span,
-    key: &str,
-    name: &str,
-    problems: &mut Problems,
-) {
-    let is_unknown = matches!(error, RegistryError::Unknown { .. } | RegistryError::UnknownPlugin { .. });
-    if !(is_unknown && registry.is_lacking()) {
-        report_registry(error, span, key, name, problems);
-    }
-}
-
-/// The paths among the parameters of a member that are made of a secret: paths stand in figures and reports as they are.
-fn secret_paths(inputs: &[gage_plugin::InputDescription], params: &Node) -> Vec<FieldError> {
-    let (given, public) = (params.to_json(), params.to_public_json());
-    let keys = inputs.iter().flat_map(|input| &input.path_params);
-    let found = keys.filter_map(|key| {
-        let path = given.get(key)?.as_str()?;
-        let spelled = public.get(key)?.as_str().filter(|public| *public != path && public.contains("${"))?;
-        let message = format!(
-            "this path is made of `{spelled}`, and a variable of such a name holds a secret: paths stand in records and reports \
-             as they are; write it out, or take it from a variable without KEY, TOKEN, SECRET or PASSWORD in its name"
-        );
-        Some(FieldError { pointer: format!("/{key}"), message })
-    });
-    found.collect()
-}
-
-/// Points at the parameters that are wrong.
-fn report_params(
-    found: Vec<FieldError>,
-    params: Option<&Node>,
-    span: Span,
-    key: &str,
-    problems: &mut Problems,
-) {
-    for problem in found {
-        let place = params.map_or(span, |node| node.nearest(&problem.pointer).span);
-        let path = format!("{key}{}", problem.pointer.replace('/', "."));
-        problems.error(place, &path, problem.message);
     }
 }
 

@@ -74,15 +74,3 @@ pub trait Progress: Send + Sync {
     /// A task ends.
     fn task_finished(&self, task_id: &str);
 }
-
-/// Hears nothing.
-pub struct NoProgress;
-
-impl Progress for NoProgress {
-    fn task_started(&self, _task_id: &str, _total: Option<u64>, _done: u64, _mean: Option<&str>) {}
-    fn request_began(&self, _task_id: &str) {}
-    fn request_ended(&self, _task_id: &str) {}
-    fn sample_answered(&self, _task_id: &str) {}
-    fn sample_finished(&self, _finished: &FinishedSample<'_>) {}
-    fn task_finished(&self, _task_id: &str) {}
-}

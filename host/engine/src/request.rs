@@ -255,7 +255,7 @@ fn with_shown(mut messages: Messages, shown: Vec<ContentPart>) -> Messages {
 /// What is written above a context.
 const CONTEXT_TITLE: &str = "Context:";
 
-/// Puts a context before a conversation: behind the instructions that it begins with, for many models take
+/// Puts a context before a conversation: after the instructions that it begins with, for many models take
 /// only one message of the system, or as such a message of its own.
 fn with_context(mut messages: Vec<Message>, context: &str) -> Vec<Message> {
     let context = format!("{CONTEXT_TITLE}\n\n{context}");

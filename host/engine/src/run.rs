@@ -9,6 +9,7 @@ use crate::identity::{self, identity};
 use crate::limits::budget::BudgetTracker;
 use crate::limits::cancel_token::{CancelToken, StopReason};
 use crate::pipeline::record::events::Events;
+use crate::pipeline::task_report::TaskReport;
 use crate::pipeline::task_state::TaskState;
 use crate::plan::Plan;
 use crate::run_error::RunError;
@@ -16,7 +17,7 @@ use context::{RunContext, RunOptions};
 use gage_record::{
     JournalIndex, JournalWriter, Manifest, OpenedJournal, QuarantinedTail, RunFolder, RunIdentity, RunStatus,
 };
-use report::{RunReport, TaskReport};
+use report::RunReport;
 use serde_json::json;
 use std::sync::Arc;
 use task_scheduler::TaskScheduler;
@@ -44,8 +45,8 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
     let budget = Arc::new(BudgetTracker::new(plan));
     // A complete run has nothing left to spend on; it only writes its reports again.
-    let of_earlier = if was_complete { CancelToken::default() } else { stop.clone() };
-    budget.add_recorded_usage(plan, &manifest, &index, &of_earlier)?;
+    let recorded_stop = if was_complete { CancelToken::default() } else { stop.clone() };
+    budget.add_recorded_usage(plan, &manifest, &index, &recorded_stop)?;
     budget.watch_time(stop, context.runtime);
     let tasks = plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &budget)));
     let tasks: Vec<Arc<TaskState>> = tasks.collect();

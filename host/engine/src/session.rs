@@ -79,7 +79,7 @@ impl Session {
                 problems.error(embed.step.span, "adapter_id", message);
             }
         }
-        give_models(plan, &backends);
+        set_models(plan, &backends);
         if problems.has_errors() { None } else { Some(Session { backends }) }
     }
 
@@ -119,7 +119,7 @@ pub(crate) struct ChangedModelFile {
 }
 
 /// Gives the roles of the run to the components that were granted some.
-fn give_models(plan: &Plan, backends: &HashMap<String, Arc<dyn Backend>>) {
+fn set_models(plan: &Plan, backends: &HashMap<String, Arc<dyn Backend>>) {
     let roles = plan.config.role_adapters.iter().filter_map(|role| {
         let backend = backends.get(&role.backend_id)?;
         let model = RoleModel {

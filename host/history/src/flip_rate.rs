@@ -41,42 +41,20 @@ impl History {
     /// When no run is of the suite, when samples cannot be read, and when the index fails.
     pub fn flip_rate(&self, suite: &str) -> Result<Vec<FlipRate>, HistoryError> {
         let runs = self.runs_of(suite)?;
-        let mut rates: Vec<FlipRate> = Vec::new();
+        let mut sums: BTreeMap<(Option<String>, String, String), [u64; 3]> = BTreeMap::new();
         for (base, new) in equal_pairs(&runs) {
             for (task_id, metric_id, compared, flips) in self.flips_of(base, new)? {
-                let is_same = |rate: &&mut FlipRate| {
-                    rate.model == new.model && rate.task_id == task_id && rate.metric_id == metric_id
-                };
-                match rates.iter_mut().find(is_same) {
-                    Some(rate) => {
-                        rate.pairs += 1;
-                        rate.compared += compared;
-                        rate.flips += flips;
-                    }
-                    None => {
-                        let model = new.model.clone();
-                        rates.push(FlipRate {
-                            model,
-                            task_id,
-                            metric_id,
-                            pairs: 1,
-                            compared,
-                            flips,
-                            rate: 0.0,
-                        });
-                    }
-                }
+                let sum = sums.entry((new.model.clone(), task_id, metric_id)).or_default();
+                sum.iter_mut().zip([1, compared, flips]).for_each(|(sum, more)| *sum += more);
             }
         }
-        rates.retain(|rate| rate.compared > 0);
-        for rate in &mut rates {
-            // Counts of samples stay far below 2^53.
-            rate.rate = rate.flips as f64 / rate.compared as f64;
-        }
-        rates.sort_by(|one, other| {
-            (&one.model, &one.task_id, &one.metric_id).cmp(&(&other.model, &other.task_id, &other.metric_id))
+        let compared = sums.into_iter().filter(|(_, [_, compared, _])| *compared > 0);
+        let rates = compared.map(|((model, task_id, metric_id), [pairs, compared, flips])| {
+            // Far below 2^53.
+            let rate = flips as f64 / compared as f64;
+            FlipRate { model, task_id, metric_id, pairs, compared, flips, rate }
         });
-        Ok(rates)
+        Ok(rates.collect())
     }
 
     /// The counts of one pair, from the index or from the samples.
@@ -176,7 +154,7 @@ fn add(counts: &mut FlipCounts, one: &SampleLine, other: &SampleLine) {
         }
         let key = (one.task_id.clone(), before.metric_id.to_string());
         let found = counts.entry(key).or_insert(Some((0, 0)));
-        *found = match (*found, yes_or_no(before), yes_or_no(now)) {
+        *found = match (*found, binary_score(before), binary_score(now)) {
             (Some((compared, flips)), Some(before), Some(now)) => {
                 Some((compared + 1, flips + u64::from(before != now)))
             }
@@ -186,7 +164,7 @@ fn add(counts: &mut FlipCounts, one: &SampleLine, other: &SampleLine) {
 }
 
 /// Whether the sample passed, where the scorer says so, or else its score where that is 0 or 1.
-fn yes_or_no(result: &MetricResult) -> Option<bool> {
+fn binary_score(result: &MetricResult) -> Option<bool> {
     let card = result.card.as_ref()?;
     card.pass.or(match card.primary_score {
         Some(1.0) => Some(true),

@@ -21,8 +21,6 @@ const BUSY: Duration = Duration::from_secs(30);
 const TABLES: &str = "
     DROP TABLE IF EXISTS runs;
     DROP TABLE IF EXISTS unreadable;
-    DROP TABLE IF EXISTS figures;
-    DROP TABLE IF EXISTS pairs;
     DROP TABLE IF EXISTS flips;
     CREATE TABLE runs (
         folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, run_id TEXT NOT NULL, suite TEXT, created_at TEXT NOT NULL,

@@ -4,7 +4,6 @@ use crate::RecordError;
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -65,8 +64,7 @@ impl AtomicFile {
             .map_err(|source| RecordError::io("put in place", &self.target, source))?;
         self.is_in_place = true;
         sync_folder(&self.folder)?;
-        let digest = digest_of(std::mem::take(&mut self.hasher))
-            .map_err(|reason| RecordError::invalid(&self.target, reason))?;
+        let digest = Digest::of_hasher(std::mem::take(&mut self.hasher));
         Ok(FileDigest { digest, bytes: self.bytes })
     }
 }
@@ -100,15 +98,6 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), RecordError> {
         synced.map_err(|source| RecordError::io("sync", path, source))?;
     }
     Ok(())
-}
-
-fn digest_of(hasher: Sha256) -> Result<Digest, String> {
-    let bytes: [u8; 32] = hasher.finalize().into();
-    let hex = bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
-    hex.parse()
 }
 
 #[cfg(test)]

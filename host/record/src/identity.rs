@@ -120,7 +120,7 @@ pub struct PromptIdentity {
     pub digest: String,
 }
 
-/// The model behind a backend and how it is asked.
+/// The model of a backend and how it is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackendIdentity {
@@ -180,7 +180,7 @@ impl RunIdentity {
         tasks.filter_map(|task| task["task_id"].as_str())
     }
 
-    /// The model behind a backend; the backend's id if the run did not open it.
+    /// The model of a backend; the backend's id if the run did not open it.
     pub fn model_of<'i>(&'i self, backend_id: &'i str) -> &'i str {
         self.backends.get(backend_id).map_or(backend_id, |backend| &backend.model)
     }

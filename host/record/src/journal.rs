@@ -26,7 +26,7 @@ mod property_tests;
 
 pub(crate) use durable_count::{DurableCount, durable_lines};
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry};
-pub use index::{AnswerReader, IndexedSample, JournalIndex, PartialRecords, RecordsInOrder, SampleStage};
+pub use index::{AnswerReader, IndexedSample, JournalIndex, PartialRecords, SampleStage};
 pub use tail::{JournalTail, TailEntry, TailRead};
 pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail};
 

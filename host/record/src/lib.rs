@@ -37,8 +37,8 @@ pub use identity::{
 };
 pub use journal::{
     AnswerEntry, AnswerReader, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
-    OpenedJournal, PartialRecords, QuarantinedTail, RecordsInOrder, SampleStage, Scores, ScoresEntry,
-    TailEntry, TailRead, journal_digests,
+    OpenedJournal, PartialRecords, QuarantinedTail, SampleStage, Scores, ScoresEntry, TailEntry, TailRead,
+    journal_digests,
 };
 pub use manifest::{Manifest, ManifestIntegrity, RunStatus};
 pub use missing_manifest::MissingManifest;

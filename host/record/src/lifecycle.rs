@@ -56,20 +56,20 @@ impl RunFolder {
         }
         let writer_lock = lock(&path)?;
         let manifest = Manifest::read(&path)?;
+        let refuse = |reason: String| Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         if let Some(problem) = Manifest::integrity(&path)?.problem() {
-            let reason = format!("{problem}; restore it from a copy, or start again with another --run-id");
-            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+            return refuse(format!(
+                "{problem}; restore it from a copy, or start again with another --run-id"
+            ));
         }
         if manifest.run_id != run_id {
-            let reason = format!("it belongs to run '{}'; give the folder its name back", manifest.run_id);
-            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+            return refuse(format!("it belongs to run '{}'; give the folder its name back", manifest.run_id));
         }
         if let Some(parent) = &manifest.parent_run {
-            let reason = format!(
+            return refuse(format!(
                 "it holds the answers of the run '{parent}', scored again, and no model is asked in it; go on with that \
                  one, and score it again"
-            );
-            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+            ));
         }
         let run_id = manifest.run_id.clone();
         let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock) };

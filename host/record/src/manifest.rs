@@ -38,8 +38,9 @@ impl ManifestIntegrity {
 }
 
 /// The state of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum RunStatus {
     /// It goes on, or was killed.
     Running,
@@ -54,12 +55,7 @@ pub enum RunStatus {
 impl RunStatus {
     /// The name in the manifest.
     pub fn name(self) -> &'static str {
-        match self {
-            RunStatus::Running => "running",
-            RunStatus::Interrupted => "interrupted",
-            RunStatus::Complete => "complete",
-            RunStatus::Incomplete => "incomplete",
-        }
+        self.into()
     }
 }
 

@@ -5,8 +5,22 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 /// Where on its way a sample failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Stage {
     /// Reading the row.
     Load,
@@ -29,22 +43,7 @@ pub enum Stage {
 impl Stage {
     /// The name in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Stage::Load => "load",
-            Stage::Preprocess => "preprocess",
-            Stage::Prompt => "prompt",
-            Stage::Support => "support",
-            Stage::Inference => "inference",
-            Stage::Embed => "embed",
-            Stage::Judge => "judge",
-            Stage::Scoring => "scoring",
-        }
-    }
-}
-
-impl std::fmt::Display for Stage {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.name())
+        self.into()
     }
 }
 

@@ -154,16 +154,9 @@ fn completeness(ran: &[TaskReport], origin: &Origin) -> Completeness {
 /// How complete the tasks of a suite are in a run that did not come to its end. One that was killed does not say.
 pub(crate) fn completeness_of_parent(parent: &RunReader, config: &PipelineConfig) -> Completeness {
     let summary = parent.summary::<Summary>().ok();
-    let known: Completeness = match &summary {
-        Some(summary) => {
-            summary.tasks.iter().map(|task| (task.task_id.clone(), task.completeness())).collect()
-        }
-        None => Completeness::new(),
-    };
-    let unknown = config.tasks.iter().filter(|task| !known.contains_key(&task.task_id));
-    let unknown: Completeness =
-        unknown.map(|task| (task.task_id.clone(), TaskCompleteness::Unknown)).collect();
-    known.into_iter().chain(unknown).collect()
+    let tasks = config.tasks.iter().map(|task| (task.task_id.clone(), TaskCompleteness::Unknown));
+    let known = summary.iter().flat_map(|summary| &summary.tasks);
+    tasks.chain(known.map(|task| (task.task_id.clone(), task.completeness()))).collect()
 }
 
 /// Everything in which a run falls short of what its suite asks for.

@@ -65,7 +65,7 @@ pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
     let (mut found, datasets) = found_lock(request, before.as_ref())?;
     let counted = match &before {
         Some(before) if request.action == LockAction::Check => {
-            found.take_rows(before, &RowsOf(&datasets), true)
+            found.copy_rows(before, &RowsOf(&datasets), true)
         }
         _ => found.count_rows(&RowsOf(&datasets)),
     };
@@ -128,15 +128,12 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     let mut suite = ReadSuite::new(context, &request.suite, Variables::default());
     let config = suite.loaded.config.take();
     let mut problems = std::mem::take(&mut suite.loaded.problems);
-    let explained = |error: RunnerError, suite: &ReadSuite| match before {
-        Some(before) => error.with_changes(unusable(before, &request.suite, &context.host, suite)),
+    let explain = |error: RunnerError, suite: &ReadSuite| match before {
+        Some(before) => explained(error, before, &request.suite, &context.host, suite),
         None => error,
     };
-    let mut registry = match context.registry(&request.suite.plugin_folders) {
-        Ok(registry) => registry,
-        Err(error @ RunnerError::Plugins(_)) => return Err(explained(error, &suite)),
-        Err(error) => return Err(error),
-    };
+    let registry = context.registry(&request.suite.plugin_folders);
+    let mut registry = registry.map_err(|error| explain(error, &suite))?;
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let fetching = FetchEvents(&*context.progress);
     let locating = context.locate_options(request.is_offline, &fetching);
@@ -162,7 +159,7 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     let (Some(plan), Some(datasets), Some(session), Some(origin)) =
         (plan, datasets, session, &suite.loaded.origin)
     else {
-        return Err(explained(RunnerError::problems(problems), &suite));
+        return Err(explain(RunnerError::problems(problems), &suite));
     };
     context.progress.on_event(&crate::RunEvent::Warnings(&problems));
     let identity = identity(&plan, &datasets, &session);
@@ -245,12 +242,12 @@ impl ExpectedLock<'_> {
         request: &RunRequest,
     ) -> Result<(), RunnerError> {
         let ExpectedLock { locked, path } = *self;
-        if let Err(error) = found.take_rows(locked, &RowsOf(datasets), false) {
+        if let Err(error) = found.copy_rows(locked, &RowsOf(datasets), false) {
             return Err(RunnerError::Rows(error).with_changes(changes_of_same_suite(locked, found)));
         }
         check_suite(locked, found, path)?;
         if matches!(request.exchanges, HttpExchanges::Replay(_)) {
-            found.take_unset(locked);
+            found.copy_unset(locked);
         }
         let mut differences = locked.differences(found);
         differences.extend(request.max_samples.map(|most| Difference {
@@ -265,14 +262,20 @@ impl ExpectedLock<'_> {
     }
 }
 
-/// What differs from the lock in a suite that cannot be used. Empty if that is not the reason.
-pub(crate) fn changes_of_unusable(locked: &Lock, request: &RunRequest, suite: &ReadSuite) -> Vec<Difference> {
-    unusable(locked, &request.suite, &request.context.host, suite)
-}
-
-fn unusable(locked: &Lock, source: &SuiteSource, host: &HostSettings, suite: &ReadSuite) -> Vec<Difference> {
+/// The error of a suite that cannot be used, with what differs from its lock. Any other error stays as it is.
+pub(crate) fn explained(
+    error: RunnerError,
+    locked: &Lock,
+    source: &SuiteSource,
+    host: &HostSettings,
+    suite: &ReadSuite,
+) -> RunnerError {
+    if !matches!(error, RunnerError::Problems(_) | RunnerError::Plugins(_)) {
+        return error;
+    }
     let places = PluginPlaces { folders: &source.plugin_folders, is_bundled: &|name| host.is_bundled(name) };
-    locked.unusable(&source.path, &suite.overrides, &|name| suite.variables.get(name), &places)
+    let variable = |name: &str| suite.variables.get(name);
+    error.with_changes(locked.unusable(&source.path, &suite.overrides, &variable, &places))
 }
 
 /// What differs from the lock in the same suite, of which a dataset cannot be read to its end.

@@ -76,7 +76,7 @@ pub struct ResumeRequest {
 }
 
 /// A request to score the answers of a run again. No model is asked.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct RescoreRequest {
     /// The machine, the listener for progress, the token that stops the call.
     pub context: Context,
@@ -99,21 +99,12 @@ pub struct RescoreRequest {
 impl RescoreRequest {
     /// The answers of a run, scored by its own suite.
     pub fn new(run: impl Into<PathBuf>) -> RescoreRequest {
-        RescoreRequest {
-            context: Context::default(),
-            run: run.into(),
-            metrics: Vec::new(),
-            suite: None,
-            overrides: Vec::new(),
-            plugin_folders: Vec::new(),
-            output_folder: None,
-            run_id: None,
-        }
+        RescoreRequest { run: run.into(), ..RescoreRequest::default() }
     }
 }
 
 /// A request to verify a run folder.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct VerifyRequest {
     /// The machine, and the token that stops the call.
     pub context: Context,
@@ -128,12 +119,7 @@ pub struct VerifyRequest {
 impl VerifyRequest {
     /// A run folder, with its answers scored again.
     pub fn new(run: impl Into<PathBuf>) -> VerifyRequest {
-        VerifyRequest {
-            context: Context::default(),
-            run: run.into(),
-            plugin_folders: Vec::new(),
-            files_only: false,
-        }
+        VerifyRequest { run: run.into(), ..VerifyRequest::default() }
     }
 }
 

@@ -39,8 +39,7 @@ pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
     let (config, scoring) = planned(request, &parent)?;
     let progress = &request.context.progress;
     progress.on_event(&RunEvent::Started);
-    let scored = RescoringRun { request, parent: &parent, config: &config, scoring: &scoring }
-        .call_engine(&root, &run_id);
+    let scored = call_engine(request, &parent, &config, &scoring, &root, &run_id);
     progress.on_event(&RunEvent::TasksEnded);
     let ended = EndedRun {
         config: &config,
@@ -65,9 +64,9 @@ fn root_of(request: &RescoreRequest) -> PathBuf {
         return root.clone();
     }
     // As it is, so that `.` has a folder above it.
-    let settled = request.run.canonicalize().unwrap_or_else(|_| request.run.clone());
+    let canonical = request.run.canonicalize().unwrap_or_else(|_| request.run.clone());
     let written = request.run.parent().filter(|folder| !folder.as_os_str().is_empty());
-    written.or(settled.parent()).unwrap_or(Path::new(".")).to_owned()
+    written.or(canonical.parent()).unwrap_or(Path::new(".")).to_owned()
 }
 
 /// Refuses a run whose manifest is damaged, and one without samples.
@@ -113,37 +112,33 @@ fn planned(
     Ok((config, scoring))
 }
 
-/// Answers that are about to be scored again.
-struct RescoringRun<'r> {
-    request: &'r RescoreRequest,
-    parent: &'r RunReader,
-    config: &'r PipelineConfig,
-    scoring: &'r [Scoring],
-}
-
-impl RescoringRun<'_> {
-    fn call_engine(&self, root: &Path, run_id: &str) -> Result<RunReport, RunnerError> {
-        let RescoringRun { request, parent, config, scoring } = *self;
-        let withheld = match request.suite {
-            Some(_) => withheld_digests(&config.withheld),
-            None => withheld_of_scoring(&parent.manifest().identity.withheld, &config.withheld),
-        };
-        let context = &request.context;
-        let events = EngineEvents { progress: Arc::clone(&context.progress), observability: None };
-        let scored = gage_engine::rescore(&RescoreContext {
-            parent,
-            config: &config.document,
-            withheld: &withheld,
-            tasks: scoring,
-            root,
-            run_id,
-            host_version: HOST_VERSION,
-            workers: cores(),
-            progress: &events,
-            stop: &context.stop,
-        });
-        scored.map_err(RunnerError::Rescore)
-    }
+fn call_engine(
+    request: &RescoreRequest,
+    parent: &RunReader,
+    config: &PipelineConfig,
+    scoring: &[Scoring],
+    root: &Path,
+    run_id: &str,
+) -> Result<RunReport, RunnerError> {
+    let withheld = match request.suite {
+        Some(_) => withheld_digests(&config.withheld),
+        None => withheld_of_scoring(&parent.manifest().identity.withheld, &config.withheld),
+    };
+    let context = &request.context;
+    let events = EngineEvents { progress: Arc::clone(&context.progress), observability: None };
+    let scored = gage_engine::rescore(&RescoreContext {
+        parent,
+        config: &config.document,
+        withheld: &withheld,
+        tasks: scoring,
+        root,
+        run_id,
+        host_version: HOST_VERSION,
+        workers: cores(),
+        progress: &events,
+        stop: &context.stop,
+    });
+    scored.map_err(RunnerError::Rescore)
 }
 
 /// Why a run has fewer answers than it was to have.

@@ -89,11 +89,11 @@ impl SuiteRun<'_> {
         let mut suite = ReadSuite::new(&request.context, &request.suite, variables);
         let origin = suite.loaded.origin.take();
         // A suite that cannot be used may have changed since it was locked.
-        let unusable = |suite: &ReadSuite, error: RunnerError| match &locked {
-            Some(locked) => error.with_changes(lock::changes_of_unusable(locked, request, suite)),
+        let explained = |suite: &ReadSuite, error: RunnerError| match &locked {
+            Some(locked) => lock::explained(error, locked, &request.suite, &request.context.host, suite),
             None => error,
         };
-        let prepared = self.prepare(&mut suite).map_err(|error| error.of(&suite, &unusable))?;
+        let prepared = self.prepare(&mut suite).map_err(|error| explained(&suite, error))?;
         let kernel_variants = match (&locked, &request.lock) {
             (Some(locked), Some(path)) => {
                 let program = &request.context.host.model_program;
@@ -101,8 +101,8 @@ impl SuiteRun<'_> {
             }
             _ => BTreeMap::new(),
         };
-        let (prepared, opened) =
-            self.open(prepared, kernel_variants).map_err(|error| error.of(&suite, &unusable))?;
+        let opened = self.open(prepared, kernel_variants);
+        let (prepared, opened) = opened.map_err(|error| explained(&suite, error))?;
         let mut found = match origin {
             Some(origin) => {
                 let identity = identity(&prepared.plan, &prepared.datasets, &opened.session);
@@ -134,26 +134,25 @@ impl SuiteRun<'_> {
     }
 
     /// Checks the suite, and locates its datasets and model files.
-    fn prepare(&self, suite: &mut ReadSuite) -> Result<PreparedSuite, StepError> {
+    fn prepare(&self, suite: &mut ReadSuite) -> Result<PreparedSuite, RunnerError> {
         let context = &self.request.context;
-        let mut registry =
-            context.registry(&self.request.suite.plugin_folders).map_err(StepError::of_registry)?;
+        let mut registry = context.registry(&self.request.suite.plugin_folders)?;
         let mut problems = std::mem::take(&mut suite.loaded.problems);
         let config = suite.loaded.config.take().map(|mut config| {
             config.budget = self.request.budget.clone().over(&config.budget);
             config
         });
         let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
-            return Err(StepError::Suite(RunnerError::problems(problems)));
+            return Err(RunnerError::problems(problems));
         };
         let run_id = self.run_id(&plan)?;
         let fetching = FetchEvents(&*context.progress);
         let locating = context.locate_options(self.request.is_offline, &fetching);
         let Some(datasets) = Datasets::locate(&plan, &locating, &mut problems) else {
-            return Err(StepError::Suite(RunnerError::problems(problems)));
+            return Err(RunnerError::problems(problems));
         };
         let Some(model_files) = fetch_models(&plan, &context.host.hub, &locating, &mut problems) else {
-            return Err(StepError::Suite(RunnerError::problems(problems)));
+            return Err(RunnerError::problems(problems));
         };
         Ok(PreparedSuite { run_id, plan, registry, datasets, model_files, problems })
     }
@@ -183,7 +182,7 @@ impl SuiteRun<'_> {
         &self,
         mut prepared: PreparedSuite,
         kernel_variants: BTreeMap<String, KernelVariant>,
-    ) -> Result<(PreparedSuite, OpenedModels), StepError> {
+    ) -> Result<(PreparedSuite, OpenedModels), RunnerError> {
         let request = self.request;
         let progress = &*request.context.progress;
         let observability = request.observe.observability(&prepared.run_id)?;
@@ -213,7 +212,7 @@ impl SuiteRun<'_> {
             session.check_media(plan, datasets, problems);
         }
         let Some(session) = session.filter(|_| !problems.has_errors()) else {
-            return Err(StepError::Suite(RunnerError::problems(prepared.problems)));
+            return Err(RunnerError::problems(prepared.problems));
         };
         progress.on_event(&RunEvent::Warnings(problems));
         let opened = OpenedModels {
@@ -290,36 +289,6 @@ impl SuiteRun<'_> {
     }
 }
 
-/// Why a step of a run failed.
-enum StepError {
-    /// The suite cannot be used, which its lock may explain.
-    Suite(RunnerError),
-    /// Something besides the suite.
-    Other(RunnerError),
-}
-
-impl StepError {
-    fn of_registry(error: RunnerError) -> StepError {
-        match error {
-            error @ RunnerError::Plugins(_) => StepError::Suite(error),
-            error => StepError::Other(error),
-        }
-    }
-
-    fn of(self, suite: &ReadSuite, unusable: &dyn Fn(&ReadSuite, RunnerError) -> RunnerError) -> RunnerError {
-        match self {
-            StepError::Suite(error) => unusable(suite, error),
-            StepError::Other(error) => error,
-        }
-    }
-}
-
-impl From<RunnerError> for StepError {
-    fn from(error: RunnerError) -> StepError {
-        StepError::Other(error)
-    }
-}
-
 /// Opens the file in which HTTP exchanges are recorded, or from which they are replayed.
 fn recording_of(exchanges: &HttpExchanges) -> Result<Option<Arc<HttpRecording>>, RecordingError> {
     let recording = match exchanges {
@@ -340,6 +309,6 @@ pub(crate) fn new_run_id() -> String {
     let now = SystemTime::now();
     let time: String = rfc3339(now).chars().filter(|character| !"-:Z".contains(*character)).collect();
     let nanoseconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
-    let apart = (nanoseconds ^ std::process::id()) & 0xffff;
-    format!("{}-{apart:04x}", time.replace('T', "-"))
+    let suffix = (nanoseconds ^ std::process::id()) & 0xffff;
+    format!("{}-{suffix:04x}", time.replace('T', "-"))
 }

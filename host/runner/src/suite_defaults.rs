@@ -5,20 +5,16 @@ use serde_json::Value;
 
 /// What is set where a suite leaves something open, such as variables of the environment.
 pub trait SuiteDefaults: Send + Sync {
-    /// The values, as overrides. `document` is the suite.
-    fn overrides(&self, document: &Value) -> Vec<String>;
+    /// The values, as overrides. The document is the suite.
+    fn overrides(&self, _document: &Value) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Renames the sources of values in messages, so that they name what set the value.
-    fn rename_sources(&self, problems: &mut Problems);
+    fn rename_sources(&self, _problems: &mut Problems) {}
 }
 
 /// No defaults: what a suite leaves open keeps its documented default.
 pub(crate) struct NoDefaults;
 
-impl SuiteDefaults for NoDefaults {
-    fn overrides(&self, _document: &Value) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn rename_sources(&self, _problems: &mut Problems) {}
-}
+impl SuiteDefaults for NoDefaults {}

@@ -2,18 +2,20 @@
 
 use crate::aggregators::Aggregators;
 use crate::describe::{describe, describe_requests};
+use crate::progress::{EngineEvents, NoProgress};
 use crate::request::VerifyRequest;
 use crate::rescore::load_expanded;
 use crate::run::cores;
 use crate::{HOST_VERSION, RunnerError};
 use gage_config::{PipelineConfig, Problems, RecordedConfig};
-use gage_engine::{NoProgress, Plan, RescoreContext, RunReport, Scoring};
+use gage_engine::{Plan, RescoreContext, RunReport, Scoring};
 use gage_figures::{Phases, Summary, TaskDescription, WrittenReports, write_reports};
-use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
+use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
 use gage_suite::{CHECKSUMS, FileState, VerifyReport, check_run};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The outcome of a verification.
 #[derive(Debug)]
@@ -150,7 +152,7 @@ impl RecordedRun<'_> {
             run_id: &self.run.manifest().run_id,
             host_version: HOST_VERSION,
             workers: cores(),
-            progress: &NoProgress,
+            progress: &EngineEvents { progress: Arc::new(NoProgress), observability: None },
             stop: &self.request.context.stop,
         });
         let scored = match scored {
@@ -159,8 +161,7 @@ impl RecordedRun<'_> {
         };
         let before: Value = self.run.summary().unwrap_or_default();
         let written = self.write_reports(&scored, &before)?;
-        let now: Value = read_json(&scored.folder.path_of(SUMMARY_FILE))?;
-        let figures = compare("summary", &before, &now);
+        let figures = compare("summary", &before, &json!(written.summary));
         let samples_differ = self.has_other_samples(&scored)?;
         let plugins = compare("plugins", &json!(identity.plugins), &json!(scored.manifest.identity.plugins));
         // Those that prepare samples and judge answers take no part in scoring.
@@ -202,12 +203,6 @@ fn impossible(reason: impl Into<String>) -> RescoreCheck {
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-}
-
-fn read_json(path: &Path) -> Result<Value, RunnerError> {
-    let action = || format!("cannot read {}", path.display());
-    let text = std::fs::read(path).map_err(|error| RunnerError::io(action(), error))?;
-    serde_json::from_slice(&text).map_err(|error| RunnerError::io(action(), error))
 }
 
 /// The digest of a file; none if it is not there.

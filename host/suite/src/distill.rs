@@ -2,7 +2,7 @@
 
 use crate::document::entries_mut;
 use crate::rewrite_paths::rebase;
-use crate::secrets::{self, RemovedSecrets};
+use crate::secrets;
 use crate::template::{BuiltinTemplate, digest_of, number_of, versions};
 use crate::{SuiteError, files, yaml};
 use gage_config::{Node, NodeValue, Problems, parse_document};
@@ -25,7 +25,8 @@ pub struct DistillOptions<'o> {
 }
 
 /// How many tasks a template has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Mode {
     /// One.
     Atomic,
@@ -36,10 +37,7 @@ pub enum Mode {
 impl Mode {
     /// The name in what is printed.
     pub fn name(self) -> &'static str {
-        match self {
-            Mode::Atomic => "atomic",
-            Mode::Monolithic => "monolithic",
-        }
+        self.into()
     }
 }
 
@@ -99,10 +97,7 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteE
         digest,
         mode,
         parameters: crate::parameters::infer(&definition).into_iter().map(|one| one.name).collect(),
-        removed: removed
-            .iter()
-            .map(|RemovedSecrets { key, variable }| (key.clone(), variable.clone()))
-            .collect(),
+        removed: removed.clone(),
         is_new,
     };
     if let (None, Some(last)) = (options.version, known.last()) {
@@ -113,7 +108,7 @@ pub fn distill(options: &DistillOptions<'_>) -> Result<DistilledTemplate, SuiteE
     }
     let version = format!("v{number}");
     let path = folder.join(format!("{version}.yaml"));
-    let (text, _) = BuiltinTemplate::compose(options.name, &version, mode == Mode::Monolithic, &definition);
+    let text = BuiltinTemplate::compose(options.name, &version, mode == Mode::Monolithic, &definition);
     files::write_new(&path, &text)?;
     // What cannot be read again must not stay.
     if let Err(error) = BuiltinTemplate::read(&path) {

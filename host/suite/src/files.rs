@@ -66,23 +66,23 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 /// A folder as `${config_dir}` is written: relative to the working folder where it lies below it, so that it
 /// is the same text however it was spelled.
 pub fn shown_folder(folder: &Path) -> String {
-    let settled = settle(folder);
+    let canonical = canonical_path(folder);
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
-    match here.ok().and_then(|here| settled.strip_prefix(here).map(Path::to_owned).ok()) {
+    match here.ok().and_then(|here| canonical.strip_prefix(here).map(Path::to_owned).ok()) {
         Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
         Some(below) => below.display().to_string(),
-        None => settled.display().to_string(),
+        None => canonical.display().to_string(),
     }
 }
 
 /// A folder without links and steps back, as far as it exists.
-pub(crate) fn settle(folder: &Path) -> PathBuf {
+pub(crate) fn canonical_path(folder: &Path) -> PathBuf {
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut missing = Vec::new();
     let mut there = whole.as_path();
     loop {
-        if let Ok(settled) = there.canonicalize() {
-            return missing.iter().rev().fold(settled, |path, name| path.join(name));
+        if let Ok(canonical) = there.canonicalize() {
+            return missing.iter().rev().fold(canonical, |path, name| path.join(name));
         }
         match (there.parent(), there.file_name()) {
             (Some(parent), Some(name)) => {

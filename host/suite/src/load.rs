@@ -57,7 +57,7 @@ pub(crate) fn portable(
     overrides: &[String],
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<PipelineConfig, SuiteError> {
-    let own = files::settle(&files::folder_of(path));
+    let own = files::canonical_path(&files::folder_of(path));
     let spell = |folder: &Path| crate::rewrite_paths::spelled(&own, folder);
     let loaded = read(path, overrides, variable, false, &spell);
     match loaded.config {

@@ -145,7 +145,7 @@ impl Lock {
     ///
     /// # Errors
     /// When a dataset cannot be read.
-    pub fn take_rows(
+    pub fn copy_rows(
         &mut self,
         from: &Lock,
         datasets: &dyn DatasetRows,
@@ -229,7 +229,7 @@ impl Lock {
 
     /// Takes over what was locked of values for which this process has no variables, as where a recording is played back:
     /// nothing is sent then. Only what would be sent to models is.
-    pub fn take_unset(&mut self, locked: &Lock) {
+    pub fn copy_unset(&mut self, locked: &Lock) {
         let section = |lock: &Lock| lock.parts.get(SETTINGS)?.get(WITHHELD)?.as_object().cloned();
         let (Some(locked), Some(Value::Object(settings))) = (section(locked), self.parts.get_mut(SETTINGS))
         else {

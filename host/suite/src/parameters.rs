@@ -71,7 +71,7 @@ pub(crate) fn runtime_of(parameters: &[Parameter], span: Span) -> Node {
     for parameter in parameters {
         let Some(default) = &parameter.default else { continue };
         let mut segments: Vec<&str> = parameter.name.split('.').skip(1).collect();
-        // Ids may hold dots: behind `datasets` and `backends` all is the id, behind `tasks` all but the last.
+        // Ids may hold dots: after `datasets` and `backends` all is the id, after `tasks` all but the last segment.
         segments = match segments.as_slice() {
             ["datasets" | "backends", ..] => parameter.name.splitn(3, '.').skip(1).collect(),
             ["tasks", ..] => {

@@ -32,40 +32,29 @@ pub(crate) fn fill(document: &mut Node, runtime: &Node, problems: &mut Problems)
     match &mut document.value {
         NodeValue::Map(entries) => {
             for entry in entries {
-                let found = sole(&entry.node).and_then(|name| find(name, runtime));
-                match found {
-                    Some(source) => {
-                        // Where the value came from decides what of it may be written down.
-                        entry.written = source.written.clone().or_else(|| entry.written.clone());
-                        entry.node = source.node.clone();
-                    }
-                    None => {
-                        if let Some(written) = fill_text(&mut entry.node, runtime, problems) {
-                            entry.written = Some(written);
-                        }
-                        fill(&mut entry.node, runtime, problems);
-                    }
-                }
+                let written = fill_value(&mut entry.node, runtime, problems);
+                entry.written = written.or_else(|| entry.written.take());
             }
         }
         NodeValue::List(items) => {
             for item in items {
-                match sole(item).and_then(|name| find(name, runtime)) {
-                    Some(source) => {
-                        let written = source.written.clone().or_else(|| item.written.clone());
-                        *item = Node { written, ..source.node.clone() };
-                    }
-                    None => {
-                        if let Some(written) = fill_text(item, runtime, problems) {
-                            item.written = Some(written);
-                        }
-                        fill(item, runtime, problems);
-                    }
-                }
+                let before = item.written.take();
+                item.written = fill_value(item, runtime, problems).or(before);
             }
         }
         _ => {}
     }
+}
+
+/// Fills one value; returns how it was written where it came from, which decides what of it may be written down.
+fn fill_value(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option<String> {
+    if let Some(source) = only_parameter(node).and_then(|name| find(name, runtime)) {
+        *node = source.node.clone();
+        return source.written.clone();
+    }
+    let written = fill_text(node, runtime, problems);
+    fill(node, runtime, problems);
+    written
 }
 
 /// Refuses parameters whose value is to be that of another: which comes first is not said anywhere.
@@ -104,7 +93,7 @@ fn parameters(entry: &Entry) -> Vec<String> {
 }
 
 /// The parameter that a text wholly is.
-fn sole(node: &Node) -> Option<&str> {
+fn only_parameter(node: &Node) -> Option<&str> {
     let inner = node.as_text()?.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
     (!inner.contains(OPEN)).then_some(inner)
 }
@@ -114,8 +103,8 @@ fn fill_text(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option
     let text = node.as_text().filter(|text| text.contains(OPEN))?;
     let (mut filled, mut written, mut rest) = (String::new(), String::new(), text);
     let mut faults = Vec::new();
-    while let Some((before, behind)) = rest.split_once(OPEN) {
-        let (name, after) = behind.split_once(CLOSE)?;
+    while let Some((before, rest_of_text)) = rest.split_once(OPEN) {
+        let (name, after) = rest_of_text.split_once(CLOSE)?;
         let source = find(name, runtime)?;
         let value = match (&source.node.plain, source.node.as_text()) {
             (Some(plain), _) => plain.as_str(),

@@ -1,8 +1,8 @@
 //! `${config_dir}` when a text moves to a file in another folder: it goes on to mean the folder of the file that it
-//! stands in, and the path behind it is written anew.
+//! stands in, and the path after it is written anew.
 
 use crate::document::each_text;
-use crate::files::settle;
+use crate::files::canonical_path;
 use gage_config::{Node, NodeValue};
 use std::path::{Component, Path};
 
@@ -10,12 +10,12 @@ const VARIABLE: &str = "${config_dir}";
 
 /// Writes every `${config_dir}` of a document for a file in another folder.
 pub(crate) fn rebase(document: &mut Node, from: &Path, to: &Path) {
-    let (from, to) = (settle(from), settle(to));
+    let (from, to) = (canonical_path(from), canonical_path(to));
     each_text(document, &mut |node| {
         if let NodeValue::Text(text) = &mut node.value
             && text.contains(VARIABLE)
         {
-            *text = moved(text, &from, &to);
+            *text = rebased(text, &from, &to);
             if node.plain.is_some() {
                 node.plain = Some(text.clone());
             }
@@ -25,7 +25,7 @@ pub(crate) fn rebase(document: &mut Node, from: &Path, to: &Path) {
 
 /// The way from one folder to another: steps back, and then forward. Empty where they are one, and the whole
 /// path where nothing is common to both.
-fn way(from: &Path, to: &Path) -> Vec<String> {
+fn relative_path(from: &Path, to: &Path) -> Vec<String> {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (from.components().collect(), to.components().collect());
     let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
@@ -37,7 +37,7 @@ fn way(from: &Path, to: &Path) -> Vec<String> {
 /// A folder as it is spelled from `${config_dir}`.
 pub(crate) fn spelled(own: &Path, folder: &Path) -> String {
     let mut text = VARIABLE.to_owned();
-    for name in way(own, &settle(folder)) {
+    for name in relative_path(own, &canonical_path(folder)) {
         text.push('/');
         text.push_str(&name);
     }
@@ -45,7 +45,7 @@ pub(crate) fn spelled(own: &Path, folder: &Path) -> String {
 }
 
 /// A text with the paths behind its variables written from another folder; both folders are settled.
-fn moved(text: &str, from: &Path, to: &Path) -> String {
+fn rebased(text: &str, from: &Path, to: &Path) -> String {
     let mut out = String::with_capacity(text.len() + 32);
     let mut rest = text;
     while let Some(start) = rest.find(VARIABLE) {
@@ -68,7 +68,7 @@ fn moved(text: &str, from: &Path, to: &Path) -> String {
                 name => target.push(name),
             }
         }
-        for name in way(to, &target) {
+        for name in relative_path(to, &target) {
             out.push('/');
             out.push_str(&name);
         }
@@ -94,9 +94,9 @@ mod tests {
             ("$${config_dir}/x", "$${config_dir}/x"),
             ("./x", "./x"),
         ] {
-            assert_eq!(moved(before, custom, template), after, "{before}");
-            assert_eq!(moved(after, template, custom), before, "{after}");
+            assert_eq!(rebased(before, custom, template), after, "{before}");
+            assert_eq!(rebased(after, template, custom), before, "{after}");
         }
-        assert_eq!(moved("${config_dir}/x", custom, custom), "${config_dir}/x");
+        assert_eq!(rebased("${config_dir}/x", custom, custom), "${config_dir}/x");
     }
 }

@@ -240,8 +240,8 @@ fn check_digest(
 /// Where a template lies: below `builtin_templates` in a folder or one above it, or in `./config`.
 pub(crate) fn find_template(folder: &Path, name: &str, version: &str) -> Option<PathBuf> {
     let below = |folder: &Path| folder.join("builtin_templates").join(name).join(format!("{version}.yaml"));
-    let settled = crate::files::settle(folder);
-    let found = settled.ancestors().map(below).find(|path| path.is_file());
+    let canonical = crate::files::canonical_path(folder);
+    let found = canonical.ancestors().map(below).find(|path| path.is_file());
     let found = found.or_else(|| Some(below(Path::new("config"))).filter(|path| path.is_file()))?;
     // Shorter to read, and the same on every machine.
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();

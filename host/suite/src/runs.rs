@@ -125,7 +125,7 @@ pub struct Deletion {
     /// The run.
     pub run: RunEntry,
     /// Why it stays; nothing where it goes.
-    pub stays: Option<String>,
+    pub kept_reason: Option<String>,
 }
 
 /// Of the runs that are not kept, which may go: all but those that are being written, and those whose answers a run that
@@ -141,7 +141,7 @@ pub fn leftovers(runs: &[RunEntry], is_kept: impl Fn(usize, &RunEntry) -> bool) 
     kept.extend(chosen.iter().copied().filter(|run| run.is_written));
     let needed: HashSet<&str> = kept.iter().filter_map(|run| run.manifest.parent_run.as_deref()).collect();
     let judge = |run: &RunEntry| Deletion {
-        stays: if run.is_written {
+        kept_reason: if run.is_written {
             Some("a process writes to it".to_owned())
         } else if needed.contains(run.manifest.run_id.as_str()) {
             Some("a run that stays was scored from its answers".to_owned())
@@ -215,7 +215,7 @@ mod tests {
         let deletions = leftovers(&found.runs, |_, run| run.manifest.run_id == "scored");
         let stays = |run_id: &str| {
             let deletion = deletions.iter().find(|one| one.run.manifest.run_id == run_id).unwrap();
-            deletion.stays.clone().unwrap_or_default()
+            deletion.kept_reason.clone().unwrap_or_default()
         };
         assert_eq!(deletions.len(), 3);
         assert_eq!(stays("answers"), "a run that stays was scored from its answers");

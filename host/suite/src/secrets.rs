@@ -7,22 +7,14 @@ use gage_config::{
 use gage_secrets::redact;
 use std::collections::BTreeSet;
 
-/// A secret that was taken out of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RemovedSecrets {
-    /// Where it stood.
-    pub(crate) key: String,
-    /// The variable that takes its place.
-    pub(crate) variable: String,
-}
-
-/// Takes every secret out of a document that is not expanded yet.
-pub(crate) fn remove(document: &mut Node) -> Vec<RemovedSecrets> {
+/// Takes every secret out of a document that is not expanded yet. Returns where each stood, and the variable that takes its
+/// place.
+pub(crate) fn remove(document: &mut Node) -> Vec<(String, String)> {
     let mut used = String::new();
     each_text(document, &mut |node| used.push_str(node.as_text().unwrap_or_default()));
     let granted = granted_names(document);
     let mut walk = SecretWalk { used: &used, granted: &granted, keys: Vec::new(), removed: Vec::new() };
-    walk.enter(document, "", "SUITE", false);
+    walk.visit(document, "", "SUITE", false);
     walk.removed
 }
 
@@ -33,11 +25,11 @@ struct SecretWalk<'w> {
     granted: &'w BTreeSet<String>,
     /// The keys above what is looked at.
     keys: Vec<String>,
-    removed: Vec<RemovedSecrets>,
+    removed: Vec<(String, String)>,
 }
 
 impl SecretWalk<'_> {
-    fn enter(&mut self, node: &mut Node, path: &str, owner: &str, is_secret: bool) {
+    fn visit(&mut self, node: &mut Node, path: &str, owner: &str, is_secret: bool) {
         const IDS: [&str; 3] = ["backend_id", "dataset_id", "adapter_id"];
         let own_id = IDS.iter().find_map(|key| text_of(node, key)).map(str::to_owned);
         let owner = own_id.as_deref().unwrap_or(owner);
@@ -45,25 +37,25 @@ impl SecretWalk<'_> {
             NodeValue::List(items) => {
                 self.keys.push(String::new());
                 for (index, item) in items.iter_mut().enumerate() {
-                    self.enter(item, &format!("{path}[{index}]"), owner, is_secret);
+                    self.visit(item, &format!("{path}[{index}]"), owner, is_secret);
                 }
                 self.keys.pop();
             }
             NodeValue::Map(entries) => {
-                let beside = SecretContext::new(entries, &self.keys);
-                let own: Vec<bool> = entries.iter().map(|entry| beside.is_secret(entry)).collect();
+                let context = SecretContext::new(entries, &self.keys);
+                let own: Vec<bool> = entries.iter().map(|entry| context.is_secret(entry)).collect();
                 for (entry, is_own) in entries.iter_mut().zip(own) {
                     let path =
                         if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
                     self.keys.push(entry.key.clone());
-                    self.enter(&mut entry.node, &path, owner, is_secret || is_own);
+                    self.visit(&mut entry.node, &path, owner, is_secret || is_own);
                     self.keys.pop();
                 }
             }
             NodeValue::Null => {}
             NodeValue::Text(text) if self.granted.contains(text) => {}
             NodeValue::Text(text) if !is_secret => {
-                // A default that stands behind the name of a secret is one.
+                // The default of a variable with a secret name is a secret.
                 let public = without_secret_defaults(text);
                 let key = path.rsplit('.').next().unwrap_or_default();
                 let key = key.split('[').next().unwrap_or_default();
@@ -72,7 +64,7 @@ impl SecretWalk<'_> {
                     if public != *text {
                         // Whoever runs it sets the variable, or is told to; nothing would be another suite.
                         for variable in lost_defaults(text, &public) {
-                            self.removed.push(RemovedSecrets { key: path.to_owned(), variable });
+                            self.removed.push((path.to_owned(), variable));
                         }
                         let public = public.replace(":-}", "}");
                         node.plain = node.plain.take().map(|_| public.clone());
@@ -98,7 +90,7 @@ fn lost_defaults(text: &str, public: &str) -> Vec<String> {
 }
 
 /// Puts the name of a variable in the place of a secret.
-fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut Vec<RemovedSecrets>) {
+fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut Vec<(String, String)>) {
     let text = node.plain.clone().or_else(|| node.as_text().map(str::to_owned)).unwrap_or_default();
     let public = public_text(&text);
     if public == text {
@@ -107,21 +99,21 @@ fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut V
     // A variable that is named stays, and only its default goes: whoever runs it sets the variable, or has none.
     let replacement = if public.contains("${") {
         for variable in lost_defaults(&text, &public) {
-            removed.push(RemovedSecrets { key: path.to_owned(), variable });
+            removed.push((path.to_owned(), variable));
         }
         public
     } else {
         let variable = unused(variable_of(owner, path), used, removed);
-        removed.push(RemovedSecrets { key: path.to_owned(), variable: variable.clone() });
+        removed.push((path.to_owned(), variable.clone()));
         format!("${{{variable}:-}}")
     };
     *node = Node::new(NodeValue::Text(replacement), node.span);
 }
 
 /// A name that no other secret has, for two secrets are two variables: `SERVER_API_KEY_2`.
-fn unused(name: String, used: &str, removed: &[RemovedSecrets]) -> String {
+fn unused(name: String, used: &str, removed: &[(String, String)]) -> String {
     let is_taken = |name: &str| {
-        removed.iter().any(|one| one.variable == name)
+        removed.iter().any(|(_, variable)| variable == name)
             || [":", "}"].iter().any(|end| used.contains(&format!("${{{name}{end}")))
     };
     if !is_taken(&name) {

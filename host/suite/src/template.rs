@@ -58,12 +58,7 @@ pub(crate) enum OtherTemplate {
 
 impl BuiltinTemplate {
     /// Makes a template of a definition. Gives its text.
-    pub(crate) fn compose(
-        name: &str,
-        version: &str,
-        is_monolithic: bool,
-        definition: &Node,
-    ) -> (String, Digest) {
+    pub(crate) fn compose(name: &str, version: &str, is_monolithic: bool, definition: &Node) -> String {
         let span = definition.span;
         let digest = digest_of(definition);
         let map = |entries| Node::new(NodeValue::Map(entries), span);
@@ -82,7 +77,7 @@ impl BuiltinTemplate {
             entry("parameters", parameters::to_node(&parameters::infer(definition), span)),
             entry("definition", definition.clone()),
         ]);
-        (format!("{HEAD}{}", yaml::of_node(&document)), digest)
+        format!("{HEAD}{}", yaml::of_node(&document))
     }
 
     /// Reads a template and computes its digest anew.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub fn secret_variables(path: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(root) = raw(path) else { return names };
-    note(&root, &mut Vec::new(), false, &mut names);
+    collect_names(&root, &mut Vec::new(), false, &mut names);
     if text_of(&root, "kind") == Some("RunConfig") {
         let own = files::folder_of(path);
         let template = match text_of(&root, "template_path") {
@@ -23,7 +23,7 @@ pub fn secret_variables(path: &Path) -> BTreeSet<String> {
                 .and_then(|(name, version)| find_template(&own, name, version)),
         };
         if let Some(template) = template.and_then(|path| raw(&path)) {
-            note(&template, &mut Vec::new(), false, &mut names);
+            collect_names(&template, &mut Vec::new(), false, &mut names);
         }
     }
     names
@@ -41,7 +41,7 @@ fn raw(path: &Path) -> Option<Node> {
     parse_document(&path.display().to_string(), &text, None, &mut Problems::default())
 }
 
-fn note<'n>(node: &'n Node, keys: &mut Vec<&'n str>, is_secret: bool, names: &mut BTreeSet<String>) {
+fn collect_names<'n>(node: &'n Node, keys: &mut Vec<&'n str>, is_secret: bool, names: &mut BTreeSet<String>) {
     match &node.value {
         NodeValue::Map(entries) => {
             let beside = SecretContext::new(entries, keys);
@@ -51,13 +51,13 @@ fn note<'n>(node: &'n Node, keys: &mut Vec<&'n str>, is_secret: bool, names: &mu
                 names.extend(named.map(str::to_owned));
                 let is_own = beside.is_secret(entry);
                 keys.push(&entry.key);
-                note(&entry.node, keys, is_secret || is_own, names);
+                collect_names(&entry.node, keys, is_secret || is_own, names);
                 keys.pop();
             }
         }
         NodeValue::List(items) => {
             keys.push("");
-            items.iter().for_each(|item| note(item, keys, is_secret, names));
+            items.iter().for_each(|item| collect_names(item, keys, is_secret, names));
             keys.pop();
         }
         NodeValue::Text(text) => {

@@ -134,7 +134,7 @@ fn is_made_later(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
     // What a process that was killed had not put in its place.
     let is_temporary = name.starts_with('.') && name.ends_with(".tmp");
-    // What stood behind its journal, and was none of it.
+    // Bytes after the journal that were no records.
     let is_set_aside = name.strip_prefix(JOURNAL_FOLDER).and_then(|name| name.strip_prefix('/'));
     let is_set_aside = is_set_aside.is_some_and(|name| name.starts_with(SET_ASIDE_BEGIN));
     let is_own = [MANIFEST_FILE, WRITER_LOCK_FILE, REPORT_FILE].contains(&name);

@@ -60,7 +60,7 @@ impl<'t> YamlTree<'t> {
     }
 }
 
-/// What a value stands behind.
+/// What a value follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum YamlPosition {
     Document,
@@ -83,7 +83,7 @@ fn write(out: &mut String, tree: &YamlTree<'_>, level: usize, place: YamlPositio
                 out.push('\n');
             }
             for (index, item) in items.iter().enumerate() {
-                // The first item of a list within a list stands behind the dash of the outer one.
+                // The first item of a list within a list follows the dash of the outer one.
                 match place == YamlPosition::Dash && index == 0 {
                     true => out.push_str(" -"),
                     false => {

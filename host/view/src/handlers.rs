@@ -75,23 +75,24 @@ type Name = Result<Path<String>, PathRejection>;
 
 /// The report of a run, or, while it goes on, what is known of it.
 async fn run(state: App, name: Name) -> Response {
-    let Ok(Path(name)) = name else { return no_run(None) };
-    let (shared, of_run) = (Arc::clone(&state.0), name.clone());
-    let found = blocking(move || shared.root.run(&of_run).map(|folder| (is_live(&folder), folder))).await;
-    match found {
-        Ok(Some((true, _))) => page(&state.0.pages.live),
-        Ok(Some((false, folder))) => reported(&state.0, vec![folder]).await,
-        Ok(None) => no_run(Some(&name)),
-        Err(response) => response,
-    }
+    run_page(state, name, true).await
 }
 
-/// The report of a run as far as it is.
+/// The report of a run, also while it goes on.
 async fn report(state: App, name: Name) -> Response {
+    run_page(state, name, false).await
+}
+
+async fn run_page(State(shared): App, name: Name, may_be_live: bool) -> Response {
     let Ok(Path(name)) = name else { return no_run(None) };
-    let (shared, of_run) = (Arc::clone(&state.0), name.clone());
-    match blocking(move || shared.root.run(&of_run)).await {
-        Ok(Some(folder)) => reported(&state.0, vec![folder]).await,
+    let (state, of_run) = (Arc::clone(&shared), name.clone());
+    let found = blocking(move || {
+        let folder = state.root.run(&of_run)?;
+        Some((may_be_live && is_live(&folder), folder))
+    });
+    match found.await {
+        Ok(Some((true, _))) => page(&shared.pages.live),
+        Ok(Some((false, folder))) => reported(&shared, vec![folder]).await,
         Ok(None) => no_run(Some(&name)),
         Err(response) => response,
     }

@@ -83,7 +83,7 @@ impl Listing {
         // A file of baselines that cannot be read is no reason not to show the runs.
         let (baselines, baselines_problem) = match history.baselines() {
             Ok(baselines) => (baselines, None),
-            Err(error) => (Vec::new(), Some(said(&error, root.path()))),
+            Err(error) => (Vec::new(), Some(error_text(&error, root.path()))),
         };
         drop(history);
         let name_of = |path: &Path| {
@@ -126,7 +126,7 @@ impl Listing {
         // That samples cannot be compared is no reason not to show figures.
         let (flips, flips_problem) = match history.flip_rate(name) {
             Ok(flips) => (flips, None),
-            Err(error) => (Vec::new(), Some(said(&error, root.path()))),
+            Err(error) => (Vec::new(), Some(error_text(&error, root.path()))),
         };
         let baseline =
             suites.iter().find(|suite| suite.name == name).and_then(|suite| suite.baseline.as_ref());
@@ -136,7 +136,7 @@ impl Listing {
 
 /// What a suite is not known by is the slip of whoever asks.
 fn refused(error: &HistoryError, root: &RunsRoot) -> Refusal {
-    let reason = said(error, root.path());
+    let reason = error_text(error, root.path());
     match error {
         HistoryError::UnknownSuite { .. } => Refusal::Unknown(reason),
         _ => Refusal::Failed(reason),
@@ -204,7 +204,7 @@ pub(crate) fn is_live(folder: &Path) -> bool {
 }
 
 /// An error and all that caused it, without the place of the folder on this machine.
-pub(crate) fn said(error: &dyn std::error::Error, folder: &Path) -> String {
+pub(crate) fn error_text(error: &dyn std::error::Error, folder: &Path) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     without_folder(&causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")), folder)
 }

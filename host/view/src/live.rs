@@ -3,7 +3,7 @@
 mod event_feed;
 mod tally;
 
-use crate::listing::{describe, is_live, said};
+use crate::listing::{describe, error_text, is_live};
 use crate::refusal::Refusal;
 use event_feed::EventFeed;
 use gage_record::format::{EVENTS_FILE, MANIFEST_FILE};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tally::Tally;
 
 /// Readers of one run within this time are snapshot the same.
-const FRESH: Duration = Duration::from_millis(250);
+const MAX_SNAPSHOT_AGE: Duration = Duration::from_millis(250);
 /// Most runs that are followed at once; of more the one that was asked for longest ago is begun anew.
 const MAX_FOLLOWED_RUNS: usize = 16;
 
@@ -73,20 +73,20 @@ struct Snapshot {
 struct Follower {
     folder: PathBuf,
     journal: Option<JournalTail>,
-    happenings: EventFeed,
+    event_feed: EventFeed,
     tally: Tally,
     last: Option<(Instant, Snapshot)>,
 }
 
 impl Follower {
     fn new(folder: PathBuf) -> Follower {
-        let happenings = EventFeed::new(folder.join(EVENTS_FILE));
-        Follower { folder, journal: None, happenings, tally: Tally::default(), last: None }
+        let event_feed = EventFeed::new(folder.join(EVENTS_FILE));
+        Follower { folder, journal: None, event_feed, tally: Tally::default(), last: None }
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, RecordError> {
         if let Some((when, snapshot)) = &self.last
-            && when.elapsed() < FRESH
+            && when.elapsed() < MAX_SNAPSHOT_AGE
         {
             return Ok(snapshot.clone());
         }
@@ -94,7 +94,7 @@ impl Follower {
         let is_live = is_live(&self.folder);
         let manifest = Manifest::read(&self.folder)?;
         self.read_journal(&manifest.run_id)?;
-        self.happenings.read_new();
+        self.event_feed.read_new();
         let value = self.value(is_live, &manifest);
         let snapshot = Snapshot { is_live, text: value.to_string().into() };
         self.last = Some((Instant::now(), snapshot.clone()));
@@ -116,16 +116,16 @@ impl Follower {
 
     fn value(&self, is_live: bool, manifest: &Manifest) -> Value {
         let now = unix_milliseconds();
-        let began = self.happenings.began;
+        let began = self.event_feed.began;
         let mut value = json!({
             "is_live": is_live,
             "run": describe(manifest),
             "now": now,
             "began": began,
-            "happenings": self.happenings.recent(),
+            "happenings": self.event_feed.recent(),
         });
         let order: Vec<&str> = manifest.identity.task_ids().collect();
-        self.tally.describe(&order, &self.happenings, now, &mut value);
+        self.tally.describe(&order, &self.event_feed, now, &mut value);
         value
     }
 }
@@ -134,7 +134,7 @@ impl Follower {
 pub(crate) fn refusal(error: &RecordError, folder: &Path) -> Refusal {
     match error {
         RecordError::Io { .. } if !folder.join(MANIFEST_FILE).exists() => gone(),
-        error => Refusal::Failed(said(error, folder)),
+        error => Refusal::Failed(error_text(error, folder)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The report of runs, as a stream: the page that `gage-host report` writes.
 
-use crate::listing::{said, without_folder};
+use crate::listing::{error_text, without_folder};
 use crate::live;
 use crate::refusal::Refusal;
 use bytes::Bytes;
@@ -41,12 +41,12 @@ impl Reporter {
         &self,
         folders: Vec<PathBuf>,
     ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, Refusal> {
-        let turn = Arc::clone(&self.0).acquire_owned().await;
-        let turn = turn.map_err(|error| Refusal::Failed(error.to_string()))?;
+        let permit = Arc::clone(&self.0).acquire_owned().await;
+        let permit = permit.map_err(|error| Refusal::Failed(error.to_string()))?;
         let (begun, begins) = oneshot::channel();
         let (pieces, received) = mpsc::channel(MAX_QUEUED_REPORTS);
         tokio::task::spawn_blocking(move || {
-            let _turn = turn;
+            let _permit = permit;
             let mut out = BufWriter::with_capacity(PIECE, PageChunks(pieces.clone()));
             let opened = open(&folders);
             let (sources, comparisons) = match opened {
@@ -79,15 +79,15 @@ impl Reporter {
 /// Opens runs and compares each further one with the first.
 fn open(folders: &[PathBuf]) -> Result<(Vec<RecordedRun>, Vec<gage_compare::Comparison>), Refusal> {
     let refusal = |error: FiguresError, folder: &Path| match folder.join(MANIFEST_FILE).exists() {
-        true => Refusal::Failed(said(&error, folder)),
+        true => Refusal::Failed(error_text(&error, folder)),
         false => live::gone(),
     };
     let sources =
         folders.iter().map(|folder| RecordedRun::open(folder).map_err(|error| refusal(error, folder)));
     let sources = sources.collect::<Result<Vec<_>, Refusal>>()?;
     let comparisons = comparisons_with_first(&sources).map_err(|error: CompareError| {
-        let said = said(&error, Path::new("\0"));
-        Refusal::Failed(folders.iter().fold(said, |text, folder| without_folder(&text, folder)))
+        let text = error_text(&error, Path::new("\0"));
+        Refusal::Failed(folders.iter().fold(text, |text, folder| without_folder(&text, folder)))
     })?;
     Ok((sources, comparisons))
 }

@@ -145,7 +145,7 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
         number < keep || arguments.unfinished && is_finished || is_baseline(run)
     };
     let chosen = leftovers(&found.runs, is_kept);
-    let (going, staying): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|one| one.stays.is_none());
+    let (going, staying): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|one| one.kept_reason.is_none());
     let bytes: u64 = going.iter().map(|one| one.run.bytes).sum();
     let mut deleted = 0;
     let mut failures = Vec::new();
@@ -158,7 +158,7 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
         }
     }
     for one in &staying {
-        let reason = one.stays.as_deref().unwrap_or_default();
+        let reason = one.kept_reason.as_deref().unwrap_or_default();
         terminal::eprint_line(format_args!("{} stays: {reason}", one.run.manifest.run_id));
     }
     if arguments.runs.json {

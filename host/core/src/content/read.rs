@@ -103,14 +103,7 @@ impl Message {
         let members = reading.members(value)?;
         let mut role = Value::Null;
         let mut content = Value::Null;
-        let mut message = Message {
-            role: Role::User,
-            content: Vec::new(),
-            name: None,
-            tool_calls: Vec::new(),
-            tool_call_id: None,
-            extra: LazyObject::default(),
-        };
+        let mut message = Message::new(Role::User, Vec::new());
         for (key, value) in members {
             let mut reading = reading.key(&key);
             match key.as_str() {

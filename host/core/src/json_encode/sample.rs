@@ -3,13 +3,14 @@
 use super::{JsonMembers, Member, always, list, object, serialize, text, value};
 use crate::Object;
 use crate::sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec};
+use crate::schema::SCHEMA_VERSION;
 
 serialize!(Sample, ChoiceOption, Reference, FewShotExample, SandboxSpec);
 
 impl JsonMembers for Sample {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         [
-            always("schema_version", Member::Text(self.schema_version)),
+            always("schema_version", Member::Text(SCHEMA_VERSION)),
             always("id", Member::Text(&self.id)),
             text("task_type", self.task_type.as_ref().map(crate::TaskType::name)),
             always("messages", Member::Messages(&self.messages)),

@@ -4,7 +4,6 @@ use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskTy
 use crate::content::{ContentPart, Message, read_tool};
 use crate::fields::FieldError;
 use crate::json_decode::FieldReader;
-use crate::schema::SCHEMA_VERSION;
 use crate::{LazyObject, Object};
 use serde_json::Value;
 
@@ -39,7 +38,7 @@ pub(super) fn sample(value: Value, problems: &mut Vec<FieldError>) -> Option<Sam
     let mut reading = FieldReader::document(problems);
     let members = reading.members(value)?;
     require(&members, &mut reading);
-    let mut sample = nothing();
+    let mut sample = Sample::default();
     let mut label = Value::Null;
     let mut schema_version = Value::Null;
     for (key, value) in members {
@@ -145,12 +144,11 @@ fn read_option(value: Value, reading: &mut FieldReader<'_>) -> Option<ChoiceOpti
 fn read_reference(value: Value, reading: &mut FieldReader<'_>) -> Option<Reference> {
     if let Value::String(text) = value {
         let answer = vec![ContentPart::text(text)];
-        return Some(Reference { answer, meta: LazyObject::default(), extra: LazyObject::default() });
+        return Some(Reference { answer, ..Reference::default() });
     }
     let members = reading.members(value)?;
     let mut answer = Value::Null;
-    let mut reference =
-        Reference { answer: Vec::new(), meta: LazyObject::default(), extra: LazyObject::default() };
+    let mut reference = Reference::default();
     for (key, value) in members {
         match key.as_str() {
             "answer" => answer = value,
@@ -173,15 +171,7 @@ fn read_few_shot(value: Value, reading: &mut FieldReader<'_>) -> Option<FewShotE
     let members = reading.members(value)?;
     require(&members, reading);
     let mut label = Value::Null;
-    let mut example = FewShotExample {
-        messages: Vec::new(),
-        options: Vec::new(),
-        references: Vec::new(),
-        label: None,
-        tools: Vec::new(),
-        tool_choice: None,
-        extra: LazyObject::default(),
-    };
+    let mut example = FewShotExample::default();
     for (key, value) in members {
         let mut reading = reading.key(&key);
         match key.as_str() {
@@ -236,42 +226,4 @@ pub(super) fn read_sandbox(value: Value, reading: &mut FieldReader<'_>) -> Optio
         }
     }
     Some(sandbox)
-}
-
-/// A Sample of which nothing is read yet.
-pub(super) fn nothing() -> Sample {
-    Sample {
-        schema_version: SCHEMA_VERSION,
-        id: String::new(),
-        task_type: None,
-        messages: Vec::new(),
-        options: Vec::new(),
-        references: Vec::new(),
-        label: None,
-        few_shot_examples: Vec::new(),
-        golden_trajectories: Vec::new(),
-        sandbox: None,
-        metadata: Object::new(),
-        data_tag: LazyObject::default(),
-        raw_assets: LazyObject::default(),
-        tools: Vec::new(),
-        tool_choice: None,
-        sampling_params: LazyObject::default(),
-        generation_params: LazyObject::default(),
-        eval_config: LazyObject::default(),
-        unconditioned_input: None,
-        predict_result: Vec::new(),
-        eval_result: LazyObject::default(),
-        choices: Vec::new(),
-        inputs: LazyObject::default(),
-        dataset_id: None,
-        dataset_metadata: Object::new(),
-        chat_template_mode: None,
-        rendered_by: None,
-        template_source: None,
-        cache_suffix: None,
-        tokenizer_path: None,
-        media_meta: LazyObject::default(),
-        extra: LazyObject::default(),
-    }
 }

@@ -16,7 +16,7 @@ pub struct ChoiceOption {
 }
 
 /// A right answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
     /// The answer's parts.
     pub answer: Vec<ContentPart>,
@@ -37,7 +37,7 @@ impl Reference {
 }
 
 /// An example in front of the question. It holds no example and no result of its own.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FewShotExample {
     /// The question.
     pub messages: Vec<Message>,

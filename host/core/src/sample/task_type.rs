@@ -1,7 +1,8 @@
 //! The kinds of task that a Sample can name.
 
 /// What kind of task a sample is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, strum::AsRefStr, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum TaskType {
     /// `multiple-choice`
     MultipleChoice,
@@ -30,39 +31,18 @@ pub enum TaskType {
     /// `agent`
     Agent,
     /// A type that a team uses for itself.
+    #[strum(default, transparent)]
     Other(String),
 }
 
 impl TaskType {
-    const NAMED: [(TaskType, &'static str); 13] = [
-        (TaskType::MultipleChoice, "multiple-choice"),
-        (TaskType::ShortAnswer, "short-answer"),
-        (TaskType::Dialogue, "dialogue"),
-        (TaskType::AudioTranslation, "audio-translation"),
-        (TaskType::ImageQa, "image-qa"),
-        (TaskType::VideoQa, "video-qa"),
-        (TaskType::DocQa, "doc-qa"),
-        (TaskType::TextToImage, "text-to-image"),
-        (TaskType::ImageToImage, "image-to-image"),
-        (TaskType::TextToAudio, "text-to-audio"),
-        (TaskType::TextToVideo, "text-to-video"),
-        (TaskType::CodeGeneration, "code-generation"),
-        (TaskType::Agent, "agent"),
-    ];
-
     /// The name in a Sample.
     pub fn name(&self) -> &str {
-        match self {
-            TaskType::Other(name) => name,
-            known => TaskType::NAMED.iter().find(|(kind, _)| kind == known).map_or("", |(_, name)| name),
-        }
+        self.as_ref()
     }
 
     /// The task type with this name.
     pub fn from_name(name: &str) -> TaskType {
-        TaskType::NAMED
-            .iter()
-            .find(|(_, known)| *known == name)
-            .map_or_else(|| TaskType::Other(name.to_owned()), |(kind, _)| kind.clone())
+        name.parse().unwrap_or_else(|_| TaskType::Other(name.to_owned()))
     }
 }

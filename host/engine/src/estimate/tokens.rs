@@ -39,7 +39,7 @@ impl<'t> Tokens<'t> {
         given: Option<&'t TokenCounter>,
         notes: &mut Vec<String>,
     ) -> Tokens<'t> {
-        let beside = task
+        let tokenizer_file = task
             .dataset
             .spec
             .tokenizer_config
@@ -52,7 +52,7 @@ impl<'t> Tokens<'t> {
                     .map(Box::new)
                     .map(Tokens::Model)
             }
-            (None, _) => match beside {
+            (None, _) => match tokenizer_file {
                 Some(path) => TokenCounter::read(&path).map(Box::new).map(Tokens::Tokenizer),
                 None => Ok(Tokens::Bytes),
             },

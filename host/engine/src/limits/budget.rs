@@ -82,23 +82,19 @@ pub struct RunUsage {
 
 impl BudgetTracker {
     pub(crate) fn new(plan: &Plan) -> BudgetTracker {
-        let account = |backend_id: &str, price: Option<&PriceSpec>| BackendUsage {
-            backend_id: backend_id.into(),
-            price: price.cloned(),
-            prompt_tokens: AtomicU64::new(0),
-            completion_tokens: AtomicU64::new(0),
-        };
         let config = &plan.config;
-        let accounts = plan
-            .backends()
-            .into_iter()
-            .map(|backend| {
-                (backend.backend_id.clone(), account(&backend.backend_id, config.price_of(backend)))
-            })
-            .collect();
+        let accounts = plan.backends().into_iter().map(|backend| {
+            let account = BackendUsage {
+                backend_id: backend.backend_id.as_str().into(),
+                price: config.price_of(backend).cloned(),
+                prompt_tokens: AtomicU64::new(0),
+                completion_tokens: AtomicU64::new(0),
+            };
+            (backend.backend_id.clone(), account)
+        });
         BudgetTracker {
             budget: config.budget.clone(),
-            accounts,
+            accounts: accounts.collect(),
             failures: AtomicU64::new(0),
             exhausted: OnceLock::new(),
             unrecorded: Mutex::default(),
@@ -209,11 +205,11 @@ impl BudgetTracker {
     }
 
     /// The same of what was spent since so much was open.
-    pub(crate) fn keep_pending_usage_since(&self, told: usize) {
+    pub(crate) fn keep_pending_usage_since(&self, mark: usize) {
         let open = PENDING_USAGE.try_with(|open| {
             let mut open = open.borrow_mut();
-            let told = told.min(open.len());
-            open.split_off(told)
+            let mark = mark.min(open.len());
+            open.split_off(mark)
         });
         let open = open.unwrap_or_default();
         open.iter().for_each(|(backend_id, usage)| self.add_unrecorded_usage(backend_id, *usage));

@@ -73,25 +73,25 @@ impl InvalidRows {
 
     /// Counts a row that was read, with what is wrong where it is no Sample. Returns whether there are too many,
     /// so that nothing can make up for them.
-    pub(crate) fn add_row(&self, wrong: Option<&str>) -> bool {
+    pub(crate) fn add_row(&self, message: Option<&str>) -> bool {
         let mut counts = self.counts.lock();
         counts.rows += 1;
-        if let Some(wrong) = wrong {
-            self.add(&mut counts, wrong);
+        if let Some(message) = message {
+            self.add(&mut counts, message);
         }
         counts.are_too_many
     }
 
     /// Counts a row that is read now, and that turned out to be no Sample in an earlier process.
-    pub(crate) fn add_recorded(&self, wrong: &str) {
+    pub(crate) fn add_recorded(&self, message: &str) {
         let mut counts = self.counts.lock();
-        self.add(&mut counts, wrong);
+        self.add(&mut counts, message);
     }
 
     /// Counts a row that was read, and that turned out to be no Sample when the model was to be asked.
-    pub(crate) fn add_late(&self, wrong: &str) {
+    pub(crate) fn add_late(&self, message: &str) {
         let mut counts = self.counts.lock();
-        self.add(&mut counts, wrong);
+        self.add(&mut counts, message);
         counts.ends_asking = counts.are_too_many;
     }
 
@@ -112,9 +112,9 @@ impl InvalidRows {
         })
     }
 
-    fn add(&self, counts: &mut InvalidCounts, wrong: &str) {
+    fn add(&self, counts: &mut InvalidCounts, message: &str) {
         if counts.invalid == 0 {
-            wrong.clone_into(&mut counts.first);
+            message.clone_into(&mut counts.first);
         }
         counts.invalid += 1;
         counts.are_too_many |= match self.total {

@@ -167,10 +167,10 @@ impl InferenceStep {
             Request::Loglikelihood(request) => &mut request.messages,
             Request::Rolling(_) => return Ok(request),
         };
-        let mut taken = std::mem::take(messages).into_vec();
+        let mut owned = std::mem::take(messages).into_vec();
         let media = Arc::clone(&self.media);
         let span = Span::current();
-        let embed = move || span.in_scope(|| media.embed(&mut taken).map(|()| taken));
+        let embed = move || span.in_scope(|| media.embed(&mut owned).map(|()| owned));
         let embedded = tokio::task::spawn_blocking(embed).await;
         match embedded {
             Ok(Ok(embedded)) => {

@@ -31,10 +31,10 @@ impl PostInferenceSteps {
         // Taken apart only when an answer has come: whoever writes it into the journal has it until then.
         let compared = match &self.embedding {
             Some(embedding) => {
-                let open = budget::pending_usage();
+                let mark = budget::pending_usage();
                 let compared = embedding.compare(task, &result).await?;
                 if !compared.holds_usage() {
-                    task.budget.keep_pending_usage_since(open);
+                    task.budget.keep_pending_usage_since(mark);
                 }
                 Arc::new(compared.apply_to(Arc::unwrap_or_clone(result)))
             }
@@ -42,10 +42,10 @@ impl PostInferenceSteps {
         };
         match &self.judging {
             Some(judging) if compared.outcome == Outcome::Scored => {
-                let open = budget::pending_usage();
+                let mark = budget::pending_usage();
                 let judged = judging.judge(task, &compared).await?;
                 if !judged.holds_usage() {
-                    task.budget.keep_pending_usage_since(open);
+                    task.budget.keep_pending_usage_since(mark);
                 }
                 Some(judged.apply_to(Arc::unwrap_or_clone(compared)))
             }

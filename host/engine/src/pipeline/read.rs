@@ -92,11 +92,11 @@ pub(crate) fn read(
     let ReadContext { preparation, workers, invalid, resume, repeat, stop } = *context;
     let mut failed = None;
     let mut is_whole = true;
-    let mut left = resume.map(ResumeState::remaining);
+    let mut remaining = resume.map(ResumeState::remaining);
     let streamed = stream(rows, preparation, workers, &|| stop.is_cancelled(), |prepared| {
         let rejection = prepared.result.as_ref().err().filter(|rejection| rejection.is_invalid());
-        if let (Ok(_), Some(left)) = (&prepared.result, left.as_mut()) {
-            match left.invalid_message(prepared.index.saturating_mul(repeat)) {
+        if let (Ok(_), Some(remaining)) = (&prepared.result, remaining.as_mut()) {
+            match remaining.invalid_message(prepared.index.saturating_mul(repeat)) {
                 Ok(None) => {}
                 Ok(Some(wrong)) => invalid.add_recorded(&wrong),
                 Err(error) => {
@@ -105,25 +105,25 @@ pub(crate) fn read(
                 }
             }
         }
-        let is_last = invalid.add_row(rejection.map(|rejection| rejection.message.as_str()));
-        let mut goes_on = !stop.is_cancelled();
+        let are_too_many = invalid.add_row(rejection.map(|rejection| rejection.message.as_str()));
+        let mut may_continue = !stop.is_cancelled();
         for one in repeats(prepared, repeat) {
-            if !goes_on {
+            if !may_continue {
                 break;
             }
-            let next = match left.as_mut() {
+            let next = match remaining.as_mut() {
                 None => Ok(Some(RowWork::Row(one))),
-                Some(left) => left.next_step(one),
+                Some(remaining) => remaining.next_step(one),
             };
             match next {
-                Ok(next) => goes_on = next.is_none_or(|next| sender.send(next)),
+                Ok(next) => may_continue = next.is_none_or(|next| sender.send(next)),
                 Err(error) => {
                     failed = Some(error);
                     return ControlFlow::Break(());
                 }
             }
         }
-        is_whole &= goes_on && !is_last;
+        is_whole &= may_continue && !are_too_many;
         if is_whole { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     match failed {

@@ -25,13 +25,19 @@ pub(crate) struct RowResult {
     pub(crate) in_flight: Option<OwnedSemaphorePermit>,
 }
 
+/// The queues to the threads of the run that score answers and record results.
+#[derive(Clone)]
+pub(crate) struct Sinks {
+    pub(crate) scorers: mpsc::Sender<ScoreRequest>,
+    pub(crate) recorder: mpsc::Sender<RecordRequest>,
+}
+
 /// Takes rows from their end in the sample loop to the threads of the run.
 pub(crate) struct ResultRouter {
     pub(crate) task: Arc<TaskState>,
     pub(crate) permits: Arc<SamplePermits>,
     pub(crate) batches: Mutex<Batches>,
-    pub(crate) scorers: mpsc::Sender<ScoreRequest>,
-    pub(crate) recorder: mpsc::Sender<RecordRequest>,
+    pub(crate) sinks: Sinks,
 }
 
 impl ResultRouter {
@@ -56,7 +62,7 @@ impl ResultRouter {
                 is_awaited: false,
             };
             // When the journal cannot be written, its recorder stops the run.
-            let _ = self.recorder.send(request).await;
+            let _ = self.sinks.recorder.send(request).await;
             budget::commit_usage();
         }
         // The recorder has let go of it by the time the steps have replied.
@@ -148,7 +154,7 @@ impl ResultRouter {
         let Some(permit) = permit else { return (false, in_flight) };
         let (task, is_awaited) = (Arc::clone(&self.task), self.permits.unsynced.is_none());
         let request = RecordRequest { task, item, permit: Some(permit), is_awaited };
-        (send(&self.recorder, request, &mut in_flight).await, in_flight)
+        (send(&self.sinks.recorder, request, &mut in_flight).await, in_flight)
     }
 
     /// A row has ended; its batch is scored if the row was its last. `in_flight` is released if that has to wait.
@@ -178,7 +184,8 @@ impl ResultRouter {
     ) -> bool {
         match batch {
             Some(batch) => {
-                send(&self.scorers, ScoreRequest { task: Arc::clone(&self.task), batch }, in_flight).await
+                send(&self.sinks.scorers, ScoreRequest { task: Arc::clone(&self.task), batch }, in_flight)
+                    .await
             }
             None => true,
         }

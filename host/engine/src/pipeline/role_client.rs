@@ -105,8 +105,8 @@ impl RoleClient {
         slot: Option<Arc<RequestSlot>>,
         request: impl Future<Output = Result<Reply<T>, BackendError>>,
     ) -> Result<RoleReply<T>, RoleError> {
-        let (reply, spent, slot) = self.drive(task, slot, request).await?;
-        let reply = self.settle(task, reply, spent);
+        let (reply, spent, slot) = self.send_request(task, slot, request).await?;
+        let reply = self.finish_reply(task, reply, spent);
         // Free only now that the usage is counted, so that no request begins after a budget is used up.
         drop(slot);
         reply
@@ -120,19 +120,19 @@ impl RoleClient {
         limit: Option<Duration>,
         request: impl Future<Output = Result<Reply<T>, BackendError>>,
     ) -> Result<Option<RoleReply<T>>, RoleError> {
-        let (reply, spent, slot) = self.drive(task, slot, within(limit, request)).await?;
-        let reply = reply.map(|reply| self.settle(task, reply, spent)).transpose();
+        let (reply, spent, slot) = self.send_request(task, slot, within(limit, request)).await?;
+        let reply = reply.map(|reply| self.finish_reply(task, reply, spent)).transpose();
         drop(slot);
         reply
     }
 
-    async fn drive<F: Future>(
+    async fn send_request<F: Future>(
         &self,
         task: &TaskState,
         slot: Option<Arc<RequestSlot>>,
         request: F,
     ) -> Result<(F::Output, Duration, Arc<RequestSlot>), RoleError> {
-        let driven = async {
+        let sent = async {
             let slot = match slot {
                 Some(slot) => slot,
                 // The sample has answers that were paid for, so a signal does not end this wait.
@@ -142,12 +142,12 @@ impl RoleClient {
             let reply = with_slot(Arc::clone(&slot) as _, request).await;
             Some((reply, began.elapsed(), slot))
         };
-        let driven = cancellable(driven, task.stop.cancelled(), task.stop.aborted()).await;
-        driven.flatten().ok_or(RoleError::Stopped)
+        let sent = cancellable(sent, task.stop.cancelled(), task.stop.aborted()).await;
+        sent.flatten().ok_or(RoleError::Stopped)
     }
 
     /// Accounts for a reply; an error that no further request would escape ends the run.
-    fn settle<T: ReportsUsage>(
+    fn finish_reply<T: ReportsUsage>(
         &self,
         task: &TaskState,
         reply: Result<Reply<T>, BackendError>,

@@ -226,7 +226,8 @@ fn with_params(planned: &PlannedMetric, params: &Object) -> Result<Metric, Box<M
     };
     let id = &planned.metric_id;
     let metric = planned.metric.with_params(params);
-    let metric = metric.map_err(|problems| refuse(eval_config::wrong("metrics", id, &problems)))?;
+    let metric =
+        metric.map_err(|problems| refuse(eval_config::describe_problems("metrics", id, &problems)))?;
     if reads_clock(metric.inputs()) && !planned.is_timing {
         return Err(refuse(format!("eval_config.metrics.{id}: a sample cannot have a clock read for it")));
     }

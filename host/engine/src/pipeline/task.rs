@@ -5,13 +5,12 @@ use super::infer::InferenceStep;
 use super::infer::support_role::SupportRole;
 use super::post_process::PostInferenceSteps;
 use super::read::{PrefetchSender, ReadContext, ReadOutput, read};
-use super::record::journal_item::RecordRequest;
-use super::result_router::ResultRouter;
+use super::result_router::{ResultRouter, Sinks};
 use super::role_client::RoleClient;
-use super::score::ScoreRequest;
+use super::task_report::TaskReport;
 use super::task_state::TaskState;
 use crate::limits::cancel_token::CancelToken;
-use crate::limits::invalid_rows::{InvalidRows, TooManyInvalid};
+use crate::limits::invalid_rows::InvalidRows;
 use crate::limits::permits::{RequestPermits, RolePermits, SamplePermits};
 use crate::progress::Progress;
 use crate::resume::ResumeState;
@@ -19,10 +18,9 @@ use crate::resume::row_work::{ReadError, RowWork};
 use crate::run_error::RunError;
 use gage_backend::Backend;
 use gage_core::spawn_named;
-use gage_data::{DataError, MissingField, Preparation, Rows};
+use gage_data::{DataError, Preparation, Rows};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
 use tracing::info_span;
@@ -43,31 +41,16 @@ pub(crate) struct TaskResources<'a> {
     pub(crate) role_permits: &'a RolePermits,
     /// Threads that prepare rows.
     pub(crate) workers: usize,
-    pub(crate) scorers: mpsc::Sender<ScoreRequest>,
-    pub(crate) recorder: mpsc::Sender<RecordRequest>,
+    pub(crate) sinks: Sinks,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) runtime: &'a Handle,
 }
 
-/// What came of a task, and how long its phases took.
-#[derive(Default)]
+/// The report of a task that ended, without what is known only after its records are durable.
 pub(crate) struct TaskOutput {
+    pub(crate) report: TaskReport,
     /// How many samples were begun, all of which are recorded unless the journal cannot be written.
     pub(crate) begun: u64,
-    /// The begun samples whose model had answered in an earlier process: these were only judged and scored.
-    pub(crate) resumed: u64,
-    /// Whether rows are left that this process should have done.
-    pub(crate) is_cut_off: bool,
-    /// How many records there are to be in all, where that is known.
-    pub(crate) planned: Option<u64>,
-    /// Rows that the dataset's filter left out.
-    pub(crate) filtered: u64,
-    /// Fields that the filter names and that no row had.
-    pub(crate) missing_fields: Vec<MissingField>,
-    pub(crate) too_many_invalid: Option<TooManyInvalid>,
-    pub(crate) failure: Option<DataError>,
-    pub(crate) reading: Duration,
-    pub(crate) inference: Duration,
 }
 
 /// Runs a task to its end, or until it is stopped. Whatever happens, every sample that was
@@ -99,8 +82,7 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
                 task: Arc::clone(&task),
                 permits,
                 batches: Mutex::default(),
-                scorers: resources.scorers,
-                recorder: resources.recorder,
+                sinks: resources.sinks,
             },
             inference: InferenceStep {
                 client: RoleClient::new(&planned.role, backend, Arc::new(request_permits)),
@@ -148,19 +130,23 @@ fn output_of(
         Ok(ReadOutput { failure: Some(error @ DataError::Changed { .. }), .. }) => {
             Err(RunError::data_changed(dataset, &error))
         }
-        Ok(read) => Ok(TaskOutput {
-            begun,
-            resumed,
-            // When the data ends the task, no further process would get on.
-            is_cut_off: task.stop.is_cancelled() && (is_cut_off || !read.is_complete),
-            planned: None,
-            filtered: read.filtered,
-            missing_fields: read.missing_fields,
-            too_many_invalid: if task.stop.is_cancelled() { None } else { invalid.finish() },
-            failure: read.failure,
-            reading: read.spent,
-            inference: spent,
-        }),
+        Ok(read) => {
+            // Whether rows are left that this process should have done.
+            let is_cut_off = task.stop.is_cancelled() && (is_cut_off || !read.is_complete);
+            let report = TaskReport {
+                task_id: task.id().to_owned(),
+                resumed,
+                filtered: read.filtered,
+                missing_fields: read.missing_fields,
+                too_many_invalid: if task.stop.is_cancelled() { None } else { invalid.finish() },
+                failure: read.failure,
+                cut_off: task.stop.reason().filter(|_| is_cut_off),
+                reading: read.spent,
+                inference: spent,
+                ..TaskReport::default()
+            };
+            Ok(TaskOutput { report, begun })
+        }
         Err(ReadError::Record(error)) => Err(RunError::Record(error)),
         Err(error @ ReadError::Changed { .. }) => Err(RunError::data_changed(dataset, &error)),
     }

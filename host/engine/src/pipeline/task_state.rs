@@ -67,11 +67,11 @@ impl TaskState {
 
     /// What is waited for, such as room for a further request of a sample that was begun; nothing where a budget is used up
     /// by then.
-    pub(crate) async fn unless_budget_exhausted<T>(&self, waited: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn unless_budget_exhausted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
             () = self.stop.budget_exhausted() => None,
-            came = waited => Some(came),
+            output = work => Some(output),
         }
     }
 

@@ -1,9 +1,10 @@
 //! What a suite says of its backends, looked at without opening them.
 
+use super::granted_roles;
 use super::model_capabilities::check_purpose;
 use super::model_files::{REFERENCE_HELP, files_of, reference_of};
+use super::plugin_use::PluginUse;
 use super::templates::check_chat_template;
-use super::{granted_roles, report_missing, report_params};
 use gage_backend::check_http_files;
 use gage_backend::gguf::{Gguf, Purpose};
 use gage_config::{
@@ -17,7 +18,7 @@ use std::path::Path;
 
 /// Checks the settings of all backends, and the files that they name.
 pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
-    check_circles(config, problems);
+    check_cycles(config, problems);
     for backend in &config.backends {
         match &backend.kind {
             BackendKind::Http(http) => {
@@ -48,17 +49,17 @@ pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, probl
                 }
             }
             BackendKind::CustomScript(script) => {
-                let component = match registry.find::<BackendPlugins>(&script.component) {
-                    Ok((component, _)) => component,
-                    Err(error) => {
-                        let name = script.component.to_string();
-                        report_missing(&error, registry, script.component_span, "component", &name, problems);
-                        continue;
-                    }
+                let used = PluginUse {
+                    reference: &script.component,
+                    params: script.config.as_ref(),
+                    span: script.component_span,
+                    key: "component",
+                    params_key: "config",
                 };
+                let Some((component, _)) = used.find::<BackendPlugins>(registry, problems) else { continue };
                 let json = script.config.as_ref().map_or(Value::Null, Node::to_json);
                 if let Err(found) = component.configure(None, json) {
-                    report_params(found, script.config.as_ref(), script.component_span, "config", problems);
+                    used.report_params(found, problems);
                 }
             }
         }
@@ -100,7 +101,7 @@ fn check_adapter(lora: &LoraConfig, problems: &mut Problems) {
 }
 
 /// A component that may ask a role which it answers itself would wait for itself.
-fn check_circles(config: &PipelineConfig, problems: &mut Problems) {
+fn check_cycles(config: &PipelineConfig, problems: &mut Problems) {
     for backend in &config.backends {
         let mut seen: Vec<&str> = Vec::new();
         let mut roles = granted_roles(config, backend);

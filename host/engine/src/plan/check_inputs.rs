@@ -77,7 +77,7 @@ pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problem
 
 /// Finds margins as wide as a scale, each once.
 fn check_margins(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Problems) {
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for planned in metrics {
         let values = &planned.metric.description().values;
         let of_primary = match planned.aggregation.as_str() {
@@ -92,7 +92,7 @@ fn check_margins(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Pro
         );
         for (name, margin, scale) in asked {
             let Some([low, high]) = scale.filter(|[low, high]| margin >= high - low) else { continue };
-            if told.contains(&name) {
+            if reported.contains(&name) {
                 continue;
             }
             let message = format!(
@@ -101,7 +101,7 @@ fn check_margins(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Pro
             );
             let help = format!("name the largest loss that you accept, such as {}", (high - low) / 100.0);
             problems.error(gate.span, "gate.margin", message).help(help);
-            told.push(name);
+            reported.push(name);
         }
     }
 }
@@ -113,7 +113,8 @@ pub(super) fn check_needs(
     scoring: &Scoring,
     problems: &mut Problems,
 ) {
-    for MissingInput { metric, need, path } in lacks(task, config, task, scoring) {
+    let absent = absent_inputs(config, task);
+    for MissingInput { metric, need, path } in missing_inputs(task, &absent, scoring) {
         let message = format!(
             "the metric `{}` reads `{path}`, and the task `{}` has no {}",
             metric.metric_id, task.task_id, need.giver
@@ -133,7 +134,8 @@ pub(super) fn check_answers(
     scoring: &Scoring,
     problems: &mut Problems,
 ) {
-    for MissingInput { metric, need, path } in lacks(task, config, asked, scoring) {
+    let absent = absent_inputs(config, asked);
+    for MissingInput { metric, need, path } in missing_inputs(task, &absent, scoring) {
         let message = format!(
             "the metric `{}` reads `{path}`, and the run has none: its task `{}` had no {}",
             metric.metric_id, task.task_id, need.giver
@@ -152,85 +154,66 @@ struct RequiredInput {
     /// The key below the root; none where all below it is meant.
     key: Option<&'static str>,
     /// What gives it.
-    giver: &'static str,
+    giver: String,
     /// The same as the suite has it.
-    entry: &'static str,
-    remedy: &'static str,
+    entry: String,
+    remedy: String,
 }
 
 /// A metric that reads nothing but what a step leaves that a task does not have.
-struct MissingInput<'spec> {
-    metric: &'spec MetricSpec,
-    need: RequiredInput,
+struct MissingInput<'n> {
+    metric: &'n MetricSpec,
+    need: &'n RequiredInput,
     path: String,
 }
 
 /// What a task of a suite does not give its metrics.
-fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput> {
+fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput> {
     let steps = &asked.steps;
-    let mut needs = Vec::new();
+    let step = |root, key, name: &str, before: &str| {
+        let entry = format!("{{step: {name}}}");
+        let remedy = format!("add {entry} before `{before}`");
+        RequiredInput { root, key, giver: format!("step `{name}`"), entry, remedy }
+    };
+    let mut absent = Vec::new();
     if steps.judge.is_none() {
-        needs.push(RequiredInput {
-            root: Root::JudgeOutput,
-            key: None,
-            giver: "step `judge`",
-            entry: "{step: judge}",
-            remedy: "add {step: judge} before `auto_eval`",
-        });
+        absent.push(step(Root::JudgeOutput, None, "judge", "auto_eval"));
     }
     if steps.support.is_empty() {
-        needs.push(RequiredInput {
-            root: Root::SupportOutput,
-            key: None,
-            giver: "step `support`",
-            entry: "{step: support}",
-            remedy: "add {step: support} before `inference`",
-        });
+        absent.push(step(Root::SupportOutput, None, "support", "inference"));
     }
     // A component may say of its own what others do not.
     let backend = config.inference_role_of(asked).and_then(|role| config.backend_of(role));
     let may_say_all = backend.is_none_or(|backend| matches!(backend.kind, BackendKind::CustomScript(_)));
     if steps.inference.request != RequestKind::RollingLoglikelihood && !may_say_all {
-        needs.push(RequiredInput {
-            root: Root::ModelOutput,
-            key: Some("rolling"),
-            giver: "`request: rolling_loglikelihood`",
-            entry: "{step: inference, request: rolling_loglikelihood}",
-            remedy: "write {step: inference, request: rolling_loglikelihood}",
-        });
+        let giver = "`request: rolling_loglikelihood`".to_owned();
+        let entry = "{step: inference, request: rolling_loglikelihood}".to_owned();
+        let remedy = format!("write {entry}");
+        absent.push(RequiredInput { root: Root::ModelOutput, key: Some("rolling"), giver, entry, remedy });
     }
     if steps.embed.is_none() && !may_say_all {
-        needs.push(RequiredInput {
-            root: Root::ModelOutput,
-            key: Some(SEMANTIC),
-            giver: "step `embed`",
-            entry: "{step: embed}",
-            remedy: "add {step: embed} before `auto_eval`",
-        });
+        absent.push(step(Root::ModelOutput, Some(SEMANTIC), "embed", "auto_eval"));
     }
-    needs
+    absent
 }
 
-/// What the metrics of a task lack in its `asked` form, which is one of the suite `config`.
-fn lacks<'spec>(
-    task: &'spec TaskSpec,
-    config: &PipelineConfig,
-    asked: &TaskSpec,
+/// The metrics of a task that read something absent.
+fn missing_inputs<'n>(
+    task: &'n TaskSpec,
+    absent: &'n [RequiredInput],
     scoring: &Scoring,
-) -> Vec<MissingInput<'spec>> {
-    let mut lacks = Vec::new();
-    for (metric, planned) in task.metrics.iter().zip(&scoring.metrics) {
-        let found = needs_of(config, asked).into_iter().find_map(|need| {
-            let is_meant = |path: &FieldPath| {
+) -> Vec<MissingInput<'n>> {
+    let missing = |(metric, planned): (&'n MetricSpec, &PlannedMetric)| {
+        absent.iter().find_map(|need| {
+            let is_absent = |path: &FieldPath| {
                 path.root() == need.root && need.key.is_none_or(|key| path.first_key() == Some(key))
             };
-            let of_step =
-                |input: &&gage_plugin::Input| !input.paths.is_empty() && input.paths.iter().all(is_meant);
-            let input = planned.metric.inputs().iter().find(of_step)?;
+            let is_missing =
+                |input: &&gage_plugin::Input| !input.paths.is_empty() && input.paths.iter().all(is_absent);
+            let input = planned.metric.inputs().iter().find(is_missing)?;
             let path = input.paths.first()?.as_str().to_owned();
             Some(MissingInput { metric, need, path })
-        });
-        lacks.extend(found);
-    }
-    lacks
+        })
+    };
+    task.metrics.iter().zip(&scoring.metrics).filter_map(missing).collect()
 }

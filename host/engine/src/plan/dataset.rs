@@ -1,6 +1,6 @@
 //! What a dataset needs before its rows are read: its plugins and its tokenizer.
 
-use super::{report_missing, report_params};
+use super::plugin_use::PluginUse;
 use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, PreprocessSpec, Problems};
 use gage_core::FieldError;
 use gage_plugin::{DocHook, DocHookKind, Preprocessor, PreprocessorKind, Registry};
@@ -71,22 +71,14 @@ fn preprocessor(
     registry: &Registry,
     problems: &mut Problems,
 ) -> Option<Arc<Preprocessor>> {
-    let (family, member) = match registry.find::<PreprocessorKind>(&link.reference) {
-        Ok(found) => found,
-        Err(error) => {
-            let name = link.reference.to_string();
-            report_missing(&error, registry, link.span, "preprocess", &name, problems);
-            return None;
-        }
+    let used = PluginUse {
+        reference: &link.reference,
+        params: link.kwargs.as_ref(),
+        span: link.span,
+        key: "preprocess",
+        params_key: "preprocess_kwargs",
     };
-    let params = link.kwargs.as_ref();
-    match family.configure(member.as_deref(), params.map_or(Value::Null, Node::to_json)) {
-        Ok(preprocessor) => Some(Arc::new(preprocessor)),
-        Err(found) => {
-            report_params(found, params, link.span, "preprocess_kwargs", problems);
-            None
-        }
-    }
+    used.configure::<PreprocessorKind>(registry, problems).map(Arc::new)
 }
 
 fn doc_hook(
@@ -95,13 +87,9 @@ fn doc_hook(
     problems: &mut Problems,
 ) -> Option<(HookKind, Arc<DocHook>)> {
     let key = spec.kind.key();
-    let (family, member) = match registry.find::<DocHookKind>(&spec.reference) {
-        Ok(found) => found,
-        Err(error) => {
-            report_missing(&error, registry, spec.span, key, &spec.reference.to_string(), problems);
-            return None;
-        }
-    };
+    let (reference, params, span) = (&spec.reference, spec.kwargs.as_ref(), spec.span);
+    let used = PluginUse { reference, params, span, key, params_key: &format!("{key}_kwargs") };
+    let (family, member) = used.find::<DocHookKind>(registry, problems)?;
     let mut described = family.descriptions().iter();
     let declared = match &member {
         Some(name) => described.find(|described| described.name == *name),
@@ -131,7 +119,7 @@ fn doc_hook(
     let hook = match family.configure(member.as_deref(), Value::Object(params)) {
         Ok(hook) => hook,
         Err(found) => {
-            report_hook_params(found, spec, key, problems);
+            report_hook_params(found, spec, used, problems);
             return None;
         }
     };
@@ -139,12 +127,12 @@ fn doc_hook(
 }
 
 /// Points at a hook's own parameters, or at those that it took from the preprocessor.
-fn report_hook_params(found: Vec<FieldError>, spec: &HookSpec, key: &str, problems: &mut Problems) {
+fn report_hook_params(found: Vec<FieldError>, spec: &HookSpec, used: PluginUse<'_>, problems: &mut Problems) {
     for problem in found {
         let name = problem.pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
         let is_own = spec.kwargs.as_ref().is_some_and(|kwargs| kwargs.get(name).is_some());
         let params =
             if is_own { spec.kwargs.as_ref() } else { spec.inherited.as_ref().or(spec.kwargs.as_ref()) };
-        report_params(vec![problem], params, spec.span, &format!("{key}_kwargs"), problems);
+        PluginUse { params, ..used }.report_params(vec![problem], problems);
     }
 }

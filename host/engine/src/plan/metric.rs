@@ -1,6 +1,7 @@
 //! The metrics of a task: loaded, their parameters checked, and how their scores become one figure.
 
-use super::{PlannedMetric, report_missing, report_params, secret_paths};
+use super::PlannedMetric;
+use super::plugin_use::PluginUse;
 use gage_config::{AggregationSpec, PluginReference, Problems};
 use gage_core::{Root, TIMING_KEYS};
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
@@ -12,32 +13,15 @@ pub(super) fn plan_metric(
     registry: &Registry,
     problems: &mut Problems,
 ) -> Option<PlannedMetric> {
-    let (family, member) = match registry.find::<MetricKind>(&spec.implementation) {
-        Ok(found) => found,
-        Err(error) => {
-            report_missing(
-                &error,
-                registry,
-                spec.span,
-                "metrics",
-                &spec.implementation.to_string(),
-                problems,
-            );
-            return None;
-        }
+    let used = PluginUse {
+        reference: &spec.implementation,
+        params: Some(&spec.params),
+        span: spec.span,
+        key: "metrics",
+        params_key: "params",
     };
-    let metric = match family.configure(member.as_deref(), spec.params.to_json()) {
-        Ok(metric) => metric,
-        Err(found) => {
-            report_params(found, Some(&spec.params), spec.span, "params", problems);
-            return None;
-        }
-    };
-    let secret = secret_paths(&metric.description().inputs, &spec.params);
-    if !secret.is_empty() {
-        report_params(secret, Some(&spec.params), spec.span, "params", problems);
-        return None;
-    }
+    let metric = used.configure::<MetricKind>(registry, problems)?;
+    used.check_paths(&metric.description().inputs, problems)?;
     let (aggregation, aggregator) = plan_aggregation(spec, &metric, registry, problems)?;
     if let Some(aggregator) = &aggregator {
         warn_of_own_params(spec, aggregator, problems);
@@ -97,28 +81,21 @@ fn plan_aggregation(
     match &spec.aggregation {
         Some(AggregationSpec::Host(name)) => Some((name.clone(), None)),
         Some(AggregationSpec::Plugin(call)) => {
-            let name = call.reference.to_string();
-            match registry.find::<AggregatorKind>(&call.reference) {
-                // A name may be meant for the host as well as for a component.
-                Err(RegistryError::Unknown { known, .. }) if !registry.is_lacking() => {
-                    let message = format!("unknown aggregation `{name}`");
-                    let host = gage_config::METRIC_AGGREGATIONS.into_iter().chain(["p50", "p90", "p99"]);
-                    let known: Vec<&str> = host.chain(known.iter().map(String::as_str)).collect();
-                    problems.error(call.span, "aggregation", message).known(&name, known);
-                    None
-                }
-                Err(error) => {
-                    report_missing(&error, registry, call.span, "aggregation", &name, problems);
-                    None
-                }
-                Ok((family, member)) => match family.configure(member.as_deref(), call.params.to_json()) {
-                    Ok(aggregator) => Some((aggregator.name().to_owned(), Some(Arc::new(aggregator)))),
-                    Err(found) => {
-                        report_params(found, Some(&call.params), call.span, "aggregation", problems);
-                        None
-                    }
-                },
+            // A name may be meant for the host as well as for a component.
+            if let Err(RegistryError::Unknown { known, .. }) =
+                registry.find::<AggregatorKind>(&call.reference)
+                && !registry.is_lacking()
+            {
+                let name = call.reference.to_string();
+                let message = format!("unknown aggregation `{name}`");
+                let host = gage_config::METRIC_AGGREGATIONS.into_iter().chain(["p50", "p90", "p99"]);
+                let known: Vec<&str> = host.chain(known.iter().map(String::as_str)).collect();
+                problems.error(call.span, "aggregation", message).known(&name, known);
+                return None;
             }
+            let used = PluginUse::of_call(call, "aggregation");
+            let aggregator = used.configure::<AggregatorKind>(registry, problems)?;
+            Some((aggregator.name().to_owned(), Some(Arc::new(aggregator))))
         }
         None => {
             let name = metric.description().default_aggregation.clone().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! The steps behind the model: judges, and extractors of the final answer.
+//! The steps after the model: judges, and extractors of the final answer.
 
-use super::{plan_prompt, report_missing, report_params, secret_paths};
+use super::plan_prompt;
+use super::plugin_use::PluginUse;
 use gage_config::{
-    Combine, JudgeStep, PipelineConfig, PluginCall, PluginReference, Problems, RoleAdapterSpec, Span,
-    TaskSpec,
+    Combine, JudgeStep, PipelineConfig, PluginReference, Problems, RoleAdapterSpec, Span, TaskSpec,
 };
-use gage_plugin::{AnyKind, ConfiguredMember, Extractor, ExtractorKind, Judge, JudgeKind, Registry};
+use gage_plugin::{Extractor, ExtractorKind, Judge, JudgeKind, Registry};
 use gage_template::PromptRenderer;
 use std::sync::Arc;
 
@@ -51,12 +51,9 @@ pub(super) fn plan_extractors(
         .extract
         .iter()
         .map(|call| {
-            let extractor = configure::<ExtractorKind>(call, registry, "extractors", problems)?;
-            let secret = secret_paths(&extractor.description().inputs, &call.params);
-            if !secret.is_empty() {
-                report_params(secret, Some(&call.params), call.span, "extractors", problems);
-                return None;
-            }
+            let used = PluginUse::of_call(call, "extractors");
+            let extractor = used.configure::<ExtractorKind>(registry, problems)?;
+            used.check_paths(&extractor.description().inputs, problems)?;
             if super::reads_clock(extractor.inputs()) {
                 let message = "an extractor cannot read what varies from run to run".to_owned();
                 problems.error(call.span, "extractors", message).help(format!(
@@ -81,7 +78,7 @@ pub(super) fn plan_judges(
     let planned: Vec<Option<Arc<PlannedJudge>>> = judges
         .iter()
         .map(|spec| {
-            let judge = configure::<JudgeKind>(&spec.judge, registry, "judge", problems);
+            let judge = PluginUse::of_call(&spec.judge, "judge").configure::<JudgeKind>(registry, problems);
             let role = config.judge_role_of(spec)?;
             let prompt = plan_prompt(config, role, problems);
             let judge = judge.filter(|judge| reads_prompt(judge, spec.judge.span, role, problems));
@@ -113,27 +110,4 @@ fn reads_prompt(judge: &Judge, span: Span, role: &RoleAdapterSpec, problems: &mu
          judge that reads one reply, such as `verdict`"
     ));
     false
-}
-
-/// Finds a plugin and checks its parameters.
-pub(super) fn configure<K: AnyKind>(
-    call: &PluginCall,
-    registry: &Registry,
-    key: &str,
-    problems: &mut Problems,
-) -> Option<ConfiguredMember<K>> {
-    let (family, member) = match registry.find::<K>(&call.reference) {
-        Ok(found) => found,
-        Err(error) => {
-            report_missing(&error, registry, call.span, key, &call.reference.to_string(), problems);
-            return None;
-        }
-    };
-    match family.configure(member.as_deref(), call.params.to_json()) {
-        Ok(configured) => Some(configured),
-        Err(found) => {
-            report_params(found, Some(&call.params), call.span, key, problems);
-            None
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The roles that support a model: components loaded, their parameters checked.
 
 use super::plan_prompt;
-use super::steps::configure;
+use super::plugin_use::PluginUse;
 use gage_config::{
     BackendKind, BackendSpec, HttpProtocol, PipelineConfig, PluginReference, Problems, RoleAdapterSpec,
     TaskSpec, ToolLoopSpec,
@@ -34,7 +34,8 @@ impl PlannedHelper {
     ) -> Option<Arc<PlannedHelper>> {
         let adapter = match &role.adapter {
             Some(call) => {
-                let adapter = configure::<RoleAdapterKind>(call, registry, "adapter", problems)?;
+                let adapter =
+                    PluginUse::of_call(call, "adapter").configure::<RoleAdapterKind>(registry, problems)?;
                 Some(Arc::new(adapter))
             }
             None => None,

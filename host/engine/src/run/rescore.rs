@@ -1,11 +1,12 @@
 //! The answers of a run, scored once more: with other metrics, or with a newer version of the same. No model
 //! is asked, and no dataset is read.
 
-use super::report::{RunReport, TaskReport};
+use super::report::RunReport;
 use crate::identity;
 use crate::limits::budget::RunUsage;
 use crate::limits::cancel_token::CancelToken;
 use crate::pipeline::score::score;
+use crate::pipeline::task_report::TaskReport;
 use crate::plan::Scoring;
 use crate::progress::{FinishedSample, Progress};
 use crate::sample::batch_rows::rows_of_batch;
@@ -104,7 +105,12 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     let mut writer = JournalWriter::open(&folder)?.writer;
     let mut reports = Vec::with_capacity(tasks.len());
     for task in tasks {
-        progress.task_started(&task.task_id, Some(judged(&index, task)), 0, task.means().first().copied());
+        progress.task_started(
+            &task.task_id,
+            Some(count_judged(&index, task)),
+            0,
+            task.means().first().copied(),
+        );
         let (counts, evaluation) = rescore_task(context, &index, task, &mut writer)?;
         progress.task_finished(&task.task_id);
         // Where it is stopped itself; what the run lacks whose answers these are is known to that run.
@@ -116,7 +122,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
 }
 
 /// How many samples of a task have ended, or need only scores for it.
-fn judged(index: &JournalIndex, task: &Scoring) -> u64 {
+fn count_judged(index: &JournalIndex, task: &Scoring) -> u64 {
     index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).count() as u64
 }
 
@@ -194,7 +200,7 @@ fn read(
     index: &JournalIndex,
     task: &Scoring,
     stop: &CancelToken,
-    mut take: impl FnMut(RescoreBatch) -> bool,
+    mut send: impl FnMut(RescoreBatch) -> bool,
 ) -> Result<(), RecordError> {
     let mut answers = index.answers();
     let mut whole = index.whole_records(&task.task_id);
@@ -209,8 +215,8 @@ fn read(
             true => batch.answers.extend(answers.read(&task.task_id, row)?.map(SampleResult::of_record)),
             false => batch.whole.extend(whole.next().transpose()?),
         }
-        let goes_on = samples.peek().is_some_and(|(next, _)| rows_of_batch(row).contains(next));
-        if !goes_on && !take(std::mem::take(&mut batch)) {
+        let continues_batch = samples.peek().is_some_and(|(next, _)| rows_of_batch(row).contains(next));
+        if !continues_batch && !send(std::mem::take(&mut batch)) {
             return Ok(());
         }
     }

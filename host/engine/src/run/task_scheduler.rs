@@ -1,7 +1,6 @@
 //! The tasks of a run, in order or several at a time, and the threads that all of them share.
 
 use super::context::RunContext;
-use super::report::TaskReport;
 use crate::limits::cancel_token::StopReason;
 use crate::limits::permits::RolePermits;
 use crate::pipeline::infer::support_role::SupportRole;
@@ -10,8 +9,10 @@ use crate::pipeline::post_process::embedding::EmbeddingStep;
 use crate::pipeline::post_process::judging::JudgeStep;
 use crate::pipeline::record::events::Events;
 use crate::pipeline::record::journal_item::RecordRequest;
+use crate::pipeline::result_router::Sinks;
 use crate::pipeline::score::{ScoreQueue, ScoreRequest};
 use crate::pipeline::task::{CancelOnPanic, TaskOutput, TaskResources, run_task};
+use crate::pipeline::task_report::TaskReport;
 use crate::pipeline::task_state::TaskState;
 use crate::pipeline::{record, score};
 use crate::resume::ResumeState;
@@ -41,13 +42,6 @@ pub(crate) struct TaskScheduler<'r> {
     index: &'r Arc<JournalIndex>,
     events: &'r Events,
     permits: RolePermits,
-}
-
-/// Where tasks hand on what came of their rows.
-#[derive(Clone)]
-struct Sinks {
-    scorers: mpsc::Sender<ScoreRequest>,
-    recorder: mpsc::Sender<RecordRequest>,
 }
 
 impl<'r> TaskScheduler<'r> {
@@ -153,19 +147,20 @@ impl<'r> TaskScheduler<'r> {
             }
             // The other tasks have data of their own.
             Err(failure) => {
-                let output = TaskOutput { failure: Some(failure), ..TaskOutput::default() };
-                self.on_task_finished(task, &output);
-                return Ok(Some(output));
+                let (task_id, failure) = (task.id().to_owned(), Some(failure));
+                let report = TaskReport { task_id, failure, ..TaskReport::default() };
+                self.on_task_finished(task, &report);
+                return Ok(Some(TaskOutput { report, begun: 0 }));
             }
         };
         let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
-        let mut output = run_task(self.resources_of(task, sinks, dataset, rows)?)?;
+        let TaskOutput { mut report, begun } = run_task(self.resources_of(task, sinks, dataset, rows)?)?;
         self.run.session.check_model_files()?;
         // A task that came to its end has shown how many rows there are.
-        let is_early = output.is_cut_off || output.failure.is_some() || output.too_many_invalid.is_some();
-        output.planned = if is_early { total.or_else(|| self.count_planned(task)) } else { total };
-        self.on_task_finished(task, &output);
-        Ok(Some(output))
+        report.planned =
+            if report.ended_early() { total.or_else(|| self.count_planned(task)) } else { total };
+        self.on_task_finished(task, &report);
+        Ok(Some(TaskOutput { report, begun }))
     }
 
     /// The parts of a task; reports how many samples it has.
@@ -201,7 +196,6 @@ impl<'r> TaskScheduler<'r> {
             .map(|embed| EmbeddingStep::new(embed, session, &self.permits).ok_or_else(lost))
             .transpose()?;
         let helper = |planned: &_| SupportRole::new(planned, session, &self.permits, options.workers);
-        let sinks = sinks.clone();
         Ok(TaskResources {
             task: Arc::clone(task),
             backend: Arc::clone(backend),
@@ -213,28 +207,27 @@ impl<'r> TaskScheduler<'r> {
             resume,
             role_permits: &self.permits,
             workers: options.workers,
-            scorers: sinks.scorers,
-            recorder: sinks.recorder,
+            sinks: sinks.clone(),
             progress: Arc::clone(self.run.progress),
             runtime: self.run.runtime,
         })
     }
 
-    /// Tells of the end of a task, and ends the others where its failure ends the run.
-    fn on_task_finished(&self, task: &TaskState, output: &TaskOutput) {
+    /// Reports the end of a task, and ends the others where its failure ends the run.
+    fn on_task_finished(&self, task: &TaskState, report: &TaskReport) {
         let task_id = task.id();
         let outcomes: Object = task
             .counts()
             .occurred()
             .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
             .collect();
-        let note = json!({"outcomes": outcomes, "answered_before": output.resumed, "rows_filtered": output.filtered});
+        let note = json!({"outcomes": outcomes, "answered_before": report.resumed, "rows_filtered": report.filtered});
         self.events.emit_task("task_finished", task_id, note);
         self.run.progress.task_finished(task_id);
-        for missing in &output.missing_fields {
+        for missing in &report.missing_fields {
             self.events.emit_task("missing_field", task_id, json!({"message": missing.to_string()}));
         }
-        let wrong = match (&output.failure, &output.too_many_invalid) {
+        let wrong = match (&report.failure, &report.too_many_invalid) {
             (Some(error), _) => Some(("data_failed", error.to_string())),
             (None, Some(invalid)) => Some(("too_many_invalid", invalid.to_string())),
             (None, None) => None,
@@ -264,28 +257,15 @@ impl<'r> TaskScheduler<'r> {
     }
 
     fn report(&self, task: &TaskState, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
-        let Some(output) = output else {
+        let Some(TaskOutput { report, begun }) = output else {
             let planned = self.count_planned(task);
             let (task_id, cut_off) = (task.id().to_owned(), task.stop.reason());
             return Ok(TaskReport { task_id, cut_off, planned, ..TaskReport::default() });
         };
         let counts = task.counts();
-        if counts.total() != output.begun {
-            return Err(RunError::LostSamples { begun: output.begun, recorded: counts.total() });
+        if counts.total() != begun {
+            return Err(RunError::LostSamples { begun, recorded: counts.total() });
         }
-        Ok(TaskReport {
-            task_id: task.id().to_owned(),
-            counts,
-            planned: output.planned,
-            resumed: output.resumed,
-            filtered: output.filtered,
-            missing_fields: output.missing_fields,
-            too_many_invalid: output.too_many_invalid,
-            failure: output.failure,
-            cut_off: task.stop.reason().filter(|_| output.is_cut_off),
-            reading: output.reading,
-            inference: output.inference,
-            evaluation: task.evaluation_time(),
-        })
+        Ok(TaskReport { counts, evaluation: task.evaluation_time(), ..report })
     }
 }

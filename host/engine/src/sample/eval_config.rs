@@ -25,18 +25,18 @@ pub(crate) enum ParamOverride<'s> {
 
 /// What a Sample changes about a metric.
 pub(crate) fn of_metric<'s>(sample: &'s SampleView, metric_id: &str) -> ParamOverride<'s> {
-    change(sample, "metrics", metric_id)
+    param_override(sample, "metrics", metric_id)
 }
 
 /// What a Sample changes about a judge, who cannot be left out.
 pub(crate) fn of_judge<'s>(sample: &'s SampleView, judge_id: &str) -> ParamOverride<'s> {
-    match change(sample, "judge", judge_id) {
+    match param_override(sample, "judge", judge_id) {
         ParamOverride::Skip => ParamOverride::Invalid,
         change => change,
     }
 }
 
-fn change<'s>(sample: &'s SampleView, what: &str, id: &str) -> ParamOverride<'s> {
+fn param_override<'s>(sample: &'s SampleView, what: &str, id: &str) -> ParamOverride<'s> {
     let Some(changes) = sample.eval_config(what) else {
         return ParamOverride::None;
     };
@@ -51,7 +51,7 @@ fn change<'s>(sample: &'s SampleView, what: &str, id: &str) -> ParamOverride<'s>
 }
 
 /// What is wrong with changed parameters, in one text.
-pub(crate) fn wrong(what: &str, id: &str, problems: &[FieldError]) -> String {
+pub(crate) fn describe_problems(what: &str, id: &str, problems: &[FieldError]) -> String {
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
     format!("eval_config.{what}.{id}: {}", problems.join("; "))
 }

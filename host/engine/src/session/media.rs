@@ -33,7 +33,7 @@ pub(crate) fn check_first_row(
     datasets: &Datasets,
     problems: &mut Problems,
 ) {
-    if takes == MediaSupport::Everything || !begins_with_others(takes, task, datasets) {
+    if takes == MediaSupport::Everything || !first_sample_is_refused(takes, task, datasets) {
         return;
     }
     let message = format!(
@@ -53,18 +53,18 @@ pub(crate) fn check_first_row(
 
 /// Whether the first row of a task becomes a Sample with media that a backend does not take. What cannot be read is
 /// found when it is run.
-fn begins_with_others(takes: MediaSupport, task: &PlannedTask, datasets: &Datasets) -> bool {
+fn first_sample_is_refused(takes: MediaSupport, task: &PlannedTask, datasets: &Datasets) -> bool {
     let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return false };
     // As the row lies in the file: to shuffle, all of them would have to be read.
     let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
     let Ok(rows) = dataset.open_as(&spec, Some(1)) else { return false };
-    let mut holds_others = false;
+    let mut is_refused = false;
     stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
         if let Ok(sample) = prepared.result {
             let of_examples = sample.few_shot_examples.iter().flat_map(|example| &example.messages);
-            holds_others = takes.refuses(sample.messages.iter().chain(of_examples)).is_some();
+            is_refused = takes.refuses(sample.messages.iter().chain(of_examples)).is_some();
         }
         ControlFlow::Break(())
     });
-    holds_others
+    is_refused
 }

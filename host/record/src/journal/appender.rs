@@ -1,4 +1,4 @@
-//! Appends batches of lines so that a failed one leaves nothing behind.
+//! Appends batches of lines so that a failed one leaves nothing.
 
 use super::line::{self, ChecksumSeed};
 use serde::Serialize;
@@ -12,7 +12,7 @@ const KEPT_CAPACITY: usize = 16 << 20;
 pub(super) trait Store: Write {
     /// Makes what was written safe on the disk.
     fn sync(&mut self) -> io::Result<()>;
-    /// Cuts everything behind the first `length` bytes, and goes on there.
+    /// Cuts everything after the first `length` bytes, and continues there.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 

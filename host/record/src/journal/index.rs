@@ -17,7 +17,7 @@ mod entries;
 mod records;
 
 use entries::{Entries, EntryState, LinePosition, SampleEntry};
-pub use records::{AnswerReader, PartialRecords, RecordsInOrder, SampleStage};
+pub use records::{AnswerReader, PartialRecords, SampleStage};
 
 /// Where the last record of every sample is. Holds about 33 bytes a sample, however large it is.
 #[derive(Debug, Default)]
@@ -168,8 +168,11 @@ impl JournalIndex {
     /// Reads the records in the order of tasks that is given and of their indices, one at a
     /// time. Tasks that have records and are not named come after the others, by name. Answers that
     /// await their judges or their scores are passed over.
-    pub fn records_in_order<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsInOrder<'_> {
-        RecordsInOrder(self.records_so_far(task_order))
+    pub fn records_in_order<'a, T: AsRef<str>>(
+        &'a self,
+        task_order: &[T],
+    ) -> impl Iterator<Item = Result<SampleRecord, RecordError>> + use<'a, T> {
+        self.records_so_far(task_order).ended()
     }
 
     /// The same with the answers that await their judges or their scores, each in its place: these have neither judges'

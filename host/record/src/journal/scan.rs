@@ -20,7 +20,7 @@ pub(super) struct GoodLine<'a> {
 pub(super) struct ScanResult {
     /// Bytes up to the end of the last good line.
     pub(super) good_bytes: u64,
-    /// Bytes of the torn end behind it.
+    /// Bytes of the torn end after it.
     pub(super) torn_bytes: u64,
     /// Lines of it that have an end. A process that is killed leaves the beginning of a line at most.
     pub(super) torn_lines: u64,

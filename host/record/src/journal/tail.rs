@@ -69,7 +69,7 @@ impl JournalTail {
     ///
     /// # Errors
     /// Those of [`JournalIndex::read`](crate::JournalIndex::read). The next call begins where this one did.
-    pub fn read_new(&mut self, mut see: impl FnMut(TailEntry)) -> Result<TailRead, RecordError> {
+    pub fn read_new(&mut self, mut on_entry: impl FnMut(TailEntry)) -> Result<TailRead, RecordError> {
         let mut count = 0;
         for path in segment_paths(&self.folder)? {
             let place = match &self.at {
@@ -103,7 +103,7 @@ impl JournalTail {
                     })?;
                     check_number(lines, line.line)
                         .map_err(|reason| RecordError::damaged(&path, lines, reason))?;
-                    see(line.into());
+                    on_entry(line.into());
                     count += 1;
                     Ok(seed)
                 })?;

@@ -110,7 +110,7 @@ impl JournalWriter {
     }
 }
 
-/// Puts what stands behind the good part of a journal file into a new file beside it, safe on the disk.
+/// Moves the bytes after the good part of a journal file into a new durable file beside it.
 fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, RecordError> {
     let failed = |source| RecordError::io("set aside what stands behind", journal, source);
     let mut from = File::open(journal).map_err(failed)?;

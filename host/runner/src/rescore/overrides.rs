@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 const OF_DOCUMENT: [&str; 4] = ["metrics", "plugins", "gate", "metadata"];
 /// Values of tasks, and of what all of them share. For `repeat` there is a message of its own.
 const OF_TASKS: [&str; 5] = ["metric_overrides", "slices", "cluster_by", "min_coverage", "repeat"];
-/// Steps that come behind the answers.
+/// Steps after the answers.
 const STEPS: [&str; 3] = ["extract", "auto_eval", "report"];
 
 /// The first key, in the order of keys, by which two suites differ without any effect on scores.
@@ -47,8 +47,8 @@ fn of_settings(before: &Value, after: &Value) -> Option<String> {
 
 /// The steps that make answers, or ask about them.
 fn asking(steps: &Value) -> Vec<&Value> {
-    let is_behind = |step: &&Value| STEPS.iter().any(|name| step["step"] == *name);
-    steps.as_array().into_iter().flatten().filter(|step| !is_behind(step)).collect()
+    let is_after_answers = |step: &&Value| STEPS.iter().any(|name| step["step"] == *name);
+    steps.as_array().into_iter().flatten().filter(|step| !is_after_answers(step)).collect()
 }
 
 fn keys<'value>(before: &'value Value, after: &'value Value) -> BTreeSet<&'value str> {

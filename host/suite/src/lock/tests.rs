@@ -190,14 +190,14 @@ fn rows_are_counted_only_where_the_data_differ() {
     {
         let datasets = RowCounter { rows: 9, times: Cell::new(0) };
         let mut found = found;
-        found.take_rows(&locked, &datasets, counts_all).unwrap();
+        found.copy_rows(&locked, &datasets, counts_all).unwrap();
         assert_eq!(
             (found.parts["datasets"]["d"]["rows"].as_u64(), datasets.times.get()),
             (Some(rows), times)
         );
     }
     let mut found = lock();
-    found.take_rows(&lock(), &RowCounter { rows: 9, times: Cell::new(0) }, true).unwrap();
+    found.copy_rows(&lock(), &RowCounter { rows: 9, times: Cell::new(0) }, true).unwrap();
     assert_eq!(found, lock(), "a lock without rows stays without");
 }
 

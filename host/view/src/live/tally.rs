@@ -69,7 +69,7 @@ impl Tally {
             });
         let scores: Box<[(u16, f64)]> = scores.collect();
         let before = task.samples.get(&entry.index);
-        // Its scores come behind it.
+        // Its scores come later.
         let answered_second = match before.filter(|before| before.outcome.is_none()) {
             Some(answer) => answer.answered_second,
             None => entry.finished_unix_ms / 1_000,

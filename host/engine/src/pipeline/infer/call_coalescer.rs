@@ -46,16 +46,16 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
     /// The result for an item; none where the call panicked.
     pub(crate) async fn call(&self, item: T) -> Option<R> {
         let (sender, receiver) = oneshot::channel();
-        let begins = {
+        let starts_worker = {
             let mut queue = self.shared.queue.lock();
             queue.waiting.push(PendingCall { item, reply: sender, span: Span::current() });
-            let begins = queue.running < self.shared.max_running.max(1);
-            queue.running += usize::from(begins);
-            begins
+            let starts_worker = queue.running < self.shared.max_running.max(1);
+            queue.running += usize::from(starts_worker);
+            starts_worker
         };
-        if begins {
+        if starts_worker {
             let shared = Arc::clone(&self.shared);
-            tokio::task::spawn_blocking(move || shared.work());
+            tokio::task::spawn_blocking(move || shared.run_calls());
         }
         receiver.await.ok()
     }
@@ -63,13 +63,13 @@ impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
 
 impl<T, R> CoalescerState<T, R> {
     /// Makes calls until nobody waits.
-    fn work(&self) {
+    fn run_calls(&self) {
         loop {
             let calls: Vec<PendingCall<T, R>> = {
                 let mut queue = self.queue.lock();
                 let count = queue.waiting.len().min(MAX_BATCH_CALLS);
                 if count == 0 {
-                    // In one with the look at the queue, so that nobody is left behind.
+                    // While the queue is locked, so that no call is missed.
                     queue.running = queue.running.saturating_sub(1);
                     return;
                 }

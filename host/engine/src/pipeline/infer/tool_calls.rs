@@ -77,7 +77,7 @@ fn message(id: &str, text: String) -> Message {
     }
 }
 
-/// The choice of tools behind a turn with calls: one that forces a call would force one in every turn.
+/// The choice of tools after a turn with calls: one that forces a call would force one in every turn.
 pub(crate) fn choice_after(choice: Option<Value>) -> Option<Value> {
     choice.map(|choice| match choice.as_str() {
         Some("auto" | "none") => choice,

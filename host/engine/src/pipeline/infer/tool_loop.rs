@@ -49,7 +49,7 @@ enum LoopExit {
 /// What was said so far.
 #[derive(Default)]
 struct Transcript {
-    /// The messages behind the prompt.
+    /// The messages after the prompt.
     trajectory: Vec<Value>,
     last: Option<ModelOutput>,
     turns: u32,
@@ -154,15 +154,15 @@ impl ToolLoop<'_> {
         slot: Option<Arc<RequestSlot>>,
         transcript: &mut Transcript,
     ) -> Result<ModelOutput, LoopExit> {
-        let left = self.time_left(transcript)?;
+        let remaining = self.time_left(transcript)?;
         let sent = self.client.backend().generate(Box::new(request.clone()));
-        match self.client.ask_within(self.task, slot, left, sent).await {
+        match self.client.ask_within(self.task, slot, remaining, sent).await {
             Ok(Some(reply)) => {
                 transcript.spent += reply.spent;
-                transcript.time(reply.timing);
+                transcript.add_timing(reply.timing);
                 Ok(reply.output)
             }
-            Ok(None) => Err(self.is_over_time()),
+            Ok(None) => Err(self.time_limit_error()),
             Err(RoleError::Stopped) => Err(LoopExit::Stopped),
             Err(RoleError::Failed(error)) => {
                 transcript.attempts = transcript.attempts.saturating_add(error.attempts);
@@ -180,7 +180,7 @@ impl ToolLoop<'_> {
         result: &SampleResult,
         transcript: &mut Transcript,
     ) -> Result<Vec<Message>, LoopExit> {
-        let (left, began) = (self.time_left(transcript)?, Instant::now());
+        let (remaining, began) = (self.time_left(transcript)?, Instant::now());
         let (found, sample) = (payload_of(&result.support_output), result.sample.value());
         let results = calls.iter().map(|call| async {
             let Ok(named) = &call.named else {
@@ -196,12 +196,12 @@ impl ToolLoop<'_> {
                 self.helper.ask(self.task, &result.sample_id, &payload).await?;
             Ok::<_, StepError>((result_of(&call.id, output), usage))
         });
-        let results = within(left, join_all(results)).await;
+        let results = within(remaining, join_all(results)).await;
         transcript.spent += began.elapsed();
         let mut messages = Vec::with_capacity(calls.len());
         let mut failed = None;
         // What was found was paid for, whatever failed beside it.
-        for result in results.ok_or_else(|| self.is_over_time())? {
+        for result in results.ok_or_else(|| self.time_limit_error())? {
             match result {
                 Ok((message, usage)) => {
                     transcript.tool_usage = sum_of(transcript.tool_usage, usage);
@@ -240,12 +240,12 @@ impl ToolLoop<'_> {
     fn time_left(&self, transcript: &Transcript) -> Result<Option<Duration>, LoopExit> {
         let Some(most) = self.bounds.max_time else { return Ok(None) };
         match most.saturating_sub(transcript.spent) {
-            Duration::ZERO => Err(self.is_over_time()),
-            left => Ok(Some(left)),
+            Duration::ZERO => Err(self.time_limit_error()),
+            remaining => Ok(Some(remaining)),
         }
     }
 
-    fn is_over_time(&self) -> LoopExit {
+    fn time_limit_error(&self) -> LoopExit {
         let seconds = self.bounds.max_time.unwrap_or_default().as_secs_f64();
         LoopExit::Bound("max_time", format!("the {seconds} s of a conversation with tools are over"))
     }
@@ -273,7 +273,7 @@ fn message_of(reply: &ModelOutput, calls: &[ToolCall]) -> Message {
 }
 
 impl Transcript {
-    fn time(&mut self, timing: RequestTiming) {
+    fn add_timing(&mut self, timing: RequestTiming) {
         self.latency += timing.latency;
         self.attempts = self.attempts.saturating_add(timing.attempts);
         self.requests = self.requests.saturating_add(timing.attempts.min(1));
@@ -287,7 +287,7 @@ impl Transcript {
         self.turns += 1;
         let tokens = match reply.usage {
             Some(usage) => usage.prompt_tokens.saturating_add(usage.completion_tokens),
-            None => estimated(request.messages.iter().chain([message])),
+            None => estimate_tokens(request.messages.iter().chain([message])),
         };
         self.tokens = self.tokens.saturating_add(tokens);
         self.usage = sum_of(self.usage, reply.usage);
@@ -323,7 +323,7 @@ impl Transcript {
 }
 
 /// About how many tokens messages have.
-fn estimated<'m>(messages: impl Iterator<Item = &'m Message>) -> u64 {
+fn estimate_tokens<'m>(messages: impl Iterator<Item = &'m Message>) -> u64 {
     let bytes = |message: &Message| -> u64 {
         let texts = message.content.iter().map(|part| match part {
             ContentPart::Text { text, .. } => text.len() as u64,

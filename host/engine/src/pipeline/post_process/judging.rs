@@ -60,29 +60,29 @@ impl JudgeStep {
     /// Has an answer judged; nothing where the run is stopped before all have replied.
     pub(crate) async fn judge(&self, task: &TaskState, result: &SampleResult) -> Option<JudgeResult> {
         let case = case_of(result);
-        let mut said: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
+        let mut judgements: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
         for judge in &self.judges {
             let id = judge.planned.judge_id.as_str();
             match judge.ask(task, &case, result, self.attempts).await {
-                Ok(judgement) => said.push((id, judgement)),
+                Ok(judgement) => judgements.push((id, judgement)),
                 Err(StepError::Failed(failure)) => {
                     return Some(JudgeResult { failure: Some(failure.named(id)), output: Value::Null });
                 }
                 Err(StepError::Stopped) => return None,
             }
         }
-        let unread: Vec<String> = said
+        let unread: Vec<String> = judgements
             .iter()
             .filter_map(|(id, judgement)| match judgement {
                 Judgement::Unparseable { reason, .. } => Some(format!("{id}: {reason}")),
                 Judgement::Output(_) => None,
             })
             .collect();
-        let failure = (unread.len() == said.len()).then(|| {
+        let failure = (unread.len() == judgements.len()).then(|| {
             let message = format!("no reply could be read: {}", unread.join("; "));
             SampleFailure::new(Outcome::JudgeUnparseable, "judge_unparseable", message)
         });
-        Some(JudgeResult { failure, output: output_of(said, self.combine) })
+        Some(JudgeResult { failure, output: output_of(judgements, self.combine) })
     }
 }
 
@@ -170,12 +170,12 @@ impl OpenJudge {
             match verdict {
                 Verdict::Unparseable(reason) if attempt < attempts => {
                     // Asked the same way, a model without temperature would say the same.
-                    let wish = format!(
+                    let retry_prompt = format!(
                         "Your reply could not be read: {reason}. Answer once more, in exactly the form that was asked for."
                     );
                     for ((messages, _), text) in prompts.iter_mut().zip(&texts) {
                         messages.push(Message::text(Role::Assistant, text.as_str()));
-                        messages.push(Message::text(Role::User, wish.as_str()));
+                        messages.push(Message::text(Role::User, retry_prompt.as_str()));
                     }
                     earlier.push(texts);
                     attempt += 1;
@@ -234,7 +234,7 @@ impl OpenJudge {
             }
         };
         let judge = self.planned.judge.with_params(changed);
-        judge.map(Arc::new).map_err(|problems| refuse(eval_config::wrong("judge", id, &problems)))
+        judge.map(Arc::new).map_err(|problems| refuse(eval_config::describe_problems("judge", id, &problems)))
     }
 }
 

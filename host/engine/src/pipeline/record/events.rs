@@ -10,7 +10,7 @@ use gage_observe::{
 };
 use gage_record::format::{EVENTS_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{ErrorNote, RunFolder, SampleTiming, Stage};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -22,7 +22,7 @@ pub(crate) struct Events {
     /// Answers that await their scores: as many as are in flight.
     answers: Mutex<HashMap<(String, u64), (AnswerMeasurements, SystemTime)>>,
     /// How long servers are waited for at the end.
-    patience: Duration,
+    shutdown_timeout: Duration,
 }
 
 impl Events {
@@ -35,15 +35,15 @@ impl Events {
         let trace = observability.begin(folder.run_id(), &file, &unsent)?;
         let observability = observability.clone();
         // Until it is known how the run ends.
-        let patience = SHUTDOWN_TIMEOUT_AFTER_FAILURE;
-        Ok(Events { trace, observability, answers: Mutex::default(), patience })
+        let shutdown_timeout = SHUTDOWN_TIMEOUT_AFTER_FAILURE;
+        Ok(Events { trace, observability, answers: Mutex::default(), shutdown_timeout })
     }
 
     /// Tells of the end of the run, and waits for those who are told, within bounds.
     pub(crate) fn end(mut self, kind: &'static str, payload: Value, is_failure: bool) {
         self.emit_run(kind, payload);
         if !is_failure {
-            self.patience = SHUTDOWN_TIMEOUT;
+            self.shutdown_timeout = SHUTDOWN_TIMEOUT;
         }
     }
 
@@ -74,7 +74,7 @@ impl Events {
             JournalItem::AnswerAwaitingJudges(_) => {}
             JournalItem::Answer(result) => self.answered(task_id, result),
             JournalItem::Scores(entry) => {
-                let answered = self.take(task_id, entry.index);
+                let answered = self.remove_answer(task_id, entry.index);
                 let scoring_ms = entry.scores.scoring_ms;
                 self.observability.meters.scored(task_id, scoring_ms);
                 let scores = entry.scores.metrics.iter().filter_map(|metric| {
@@ -95,7 +95,7 @@ impl Events {
                 let answered = answered_of(&record.timing, usage_in(record.model_output.as_ref()));
                 let is_asked = record.timing.attempts > 0;
                 if is_asked && !was_resumed {
-                    self.count(task_id, &answered, record.outcome == Outcome::BackendError);
+                    self.count_answer(task_id, &answered, record.outcome == Outcome::BackendError);
                 }
                 let end = RunEnd {
                     index: record.index,
@@ -113,13 +113,13 @@ impl Events {
     fn answered(&self, task_id: &str, result: &SampleResult) {
         let answered = answered_of(&result.timing, usage_of(&result.model_output));
         if !result.was_resumed {
-            self.count(task_id, &answered, false);
+            self.count_answer(task_id, &answered, false);
         }
         if self.reports_samples() {
             let key = (task_id.to_owned(), result.index);
-            self.open().insert(key, (answered, SystemTime::now()));
+            self.answers.lock().insert(key, (answered, SystemTime::now()));
         }
-        if self.keeps("inference", task_id, &result.sample_id) {
+        if self.is_sampled("inference", task_id, &result.sample_id) {
             let mut payload = object_of(&answered);
             payload.insert("index".to_owned(), result.index.into());
             let event = Event::new("inference_finished", Level::Debug, Value::Object(payload));
@@ -164,14 +164,14 @@ impl Events {
             payload.insert("error".to_owned(), serde_json::to_value(end.error).unwrap_or_default());
             let event = Event::new("sample_not_scored", Level::Warn, Value::Object(payload));
             self.trace.emit(event.of_sample(task_id, end.sample_id));
-        } else if self.keeps("scoring", task_id, end.sample_id) {
+        } else if self.is_sampled("scoring", task_id, end.sample_id) {
             let payload = json!({"index": end.index, "scoring_ms": end.scoring_ms, "scores": scores()});
             let event = Event::new("sample_scored", Level::Debug, payload);
             self.trace.emit_best_effort(event.of_sample(task_id, end.sample_id));
         }
     }
 
-    fn count(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
+    fn count_answer(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
         self.observability.meters.answered(task_id, answered, has_failed);
         if let Some(telemetry) = &self.observability.telemetry {
             telemetry.answered(task_id, answered, has_failed);
@@ -182,26 +182,22 @@ impl Events {
         self.observability.has_stages || self.observability.telemetry.is_some()
     }
 
-    fn keeps(&self, stage: &str, task_id: &str, sample_id: &str) -> bool {
+    fn is_sampled(&self, stage: &str, task_id: &str, sample_id: &str) -> bool {
         self.observability.has_stages && self.observability.sampling.keeps(stage, task_id, sample_id)
     }
 
-    fn take(&self, task_id: &str, index: u64) -> Option<(AnswerMeasurements, SystemTime)> {
+    fn remove_answer(&self, task_id: &str, index: u64) -> Option<(AnswerMeasurements, SystemTime)> {
         if !self.reports_samples() {
             return None;
         }
-        self.open().remove(&(task_id.to_owned(), index))
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<(String, u64), (AnswerMeasurements, SystemTime)>> {
-        self.answers.lock()
+        self.answers.lock().remove(&(task_id.to_owned(), index))
     }
 }
 
 impl Drop for Events {
     /// Writes what was told, also of a run that ends by an error.
     fn drop(&mut self) {
-        self.observability.end(&self.trace, self.patience);
+        self.observability.end(&self.trace, self.shutdown_timeout);
     }
 }
 

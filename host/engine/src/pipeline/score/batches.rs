@@ -36,7 +36,7 @@ impl Batches {
         let batch = batch_of(index);
         self.open.entry(batch).or_default().begun += 1;
         match self.current.replace(batch) {
-            Some(before) if before != batch => self.take_complete(before),
+            Some(before) if before != batch => self.remove_complete(before),
             _ => None,
         }
     }
@@ -48,7 +48,7 @@ impl Batches {
             open.ended += 1;
             open.answers.extend(answer);
         }
-        if self.current == Some(batch) { None } else { self.take_complete(batch) }
+        if self.current == Some(batch) { None } else { self.remove_complete(batch) }
     }
 
     /// No further row comes: what is there is scored as it is.
@@ -57,7 +57,7 @@ impl Batches {
         batches.into_values().map(OpenBatch::sorted).filter(|batch| !batch.is_empty()).collect()
     }
 
-    fn take_complete(&mut self, batch: u64) -> Option<Vec<PendingAnswer>> {
+    fn remove_complete(&mut self, batch: u64) -> Option<Vec<PendingAnswer>> {
         if self.open.get(&batch)?.ended < self.open.get(&batch)?.begun {
             return None;
         }

@@ -36,7 +36,7 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) 
         });
         let found = planned.extractor.extract(items.collect());
         for (place, found) in open.into_iter().zip(found) {
-            states[place].take(&planned.extractor, found);
+            states[place].add_result(&planned.extractor, found);
         }
     }
     batch.iter().zip(states).map(|(answer, state)| state.finish(answer.model_output.document())).collect()
@@ -53,7 +53,7 @@ impl ExtractionState {
         ExtractionState { output: output.value().into_owned(), end: None }
     }
 
-    fn take(&mut self, extractor: &Extractor, found: Result<Option<ExtractedAnswer>, ItemError>) {
+    fn add_result(&mut self, extractor: &Extractor, found: Result<Option<ExtractedAnswer>, ItemError>) {
         match found {
             Ok(None) => {}
             Ok(Some(answer)) if extractor.shortens() => {

@@ -54,6 +54,14 @@ impl<'a> PartialRecords<'a> {
         }
     }
 
+    /// Reads the records of samples that ended, and no others.
+    pub(super) fn ended(mut self) -> impl Iterator<Item = Result<SampleRecord, RecordError>> + 'a {
+        std::iter::from_fn(move || {
+            let entry = self.next_entry(EntryState::has_ended)?;
+            Some(self.read(entry))
+        })
+    }
+
     fn next_entry(&mut self, is_wanted: impl Fn(EntryState) -> bool) -> Option<SampleEntry> {
         loop {
             if let Some((_, entry)) = self.entries.find(|(_, entry)| is_wanted(entry.state)) {
@@ -82,27 +90,14 @@ impl Iterator for PartialRecords<'_> {
     }
 }
 
-/// Reads one record after the other of samples that ended; holds one in memory.
-pub struct RecordsInOrder<'a>(pub(super) PartialRecords<'a>);
-
-impl Iterator for RecordsInOrder<'_> {
-    type Item = Result<SampleRecord, RecordError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.0.next_entry(EntryState::has_ended)?;
-        Some(self.0.read(entry))
-    }
-}
-
 /// Reads answers without their scores, to judge or to score them anew.
 pub struct AnswerReader<'a> {
-    index: &'a JournalIndex,
     records: LineReader<'a>,
 }
 
 impl<'a> AnswerReader<'a> {
     pub(super) fn new(index: &'a JournalIndex) -> AnswerReader<'a> {
-        AnswerReader { index, records: LineReader::new(index) }
+        AnswerReader { records: LineReader::new(index) }
     }
 
     pub(super) fn read_at(&mut self, offset: u64) -> Result<SampleRecord, RecordError> {
@@ -130,10 +125,10 @@ impl<'a> AnswerReader<'a> {
         &mut self,
         task_id: &str,
         index: u64,
-        is_meant: impl Fn(EntryState) -> bool,
+        is_wanted: impl Fn(EntryState) -> bool,
     ) -> Result<Option<SampleRecord>, RecordError> {
-        match self.index.entries(task_id).and_then(|entries| entries.get(index)) {
-            Some(entry) if is_meant(entry.state) => self.records.read(entry.record()).map(Some),
+        match self.records.index.entries(task_id).and_then(|entries| entries.get(index)) {
+            Some(entry) if is_wanted(entry.state) => self.records.read(entry.record()).map(Some),
             _ => Ok(None),
         }
     }

@@ -5,7 +5,7 @@ use gage_core::Object;
 use serde_json::{Value, json};
 
 /// A score from which on a judge is for the answer.
-const IN_FAVOUR: f64 = 0.5;
+const VOTE_THRESHOLD: f64 = 0.5;
 
 /// What one judge said.
 pub(super) enum Judgement {
@@ -39,7 +39,7 @@ impl JudgeReplies {
 }
 
 /// The judgements as one object: that of a single judge as it is, several with what they come to.
-pub(super) fn output_of(said: Vec<(&str, Judgement)>, combine: Combine) -> Value {
+pub(super) fn output_of(judgements: Vec<(&str, Judgement)>, combine: Combine) -> Value {
     let object = |judgement: Judgement| match judgement {
         Judgement::Output(output) => output,
         Judgement::Unparseable { reason, replies } => {
@@ -48,14 +48,14 @@ pub(super) fn output_of(said: Vec<(&str, Judgement)>, combine: Combine) -> Value
             output
         }
     };
-    if said.len() == 1 {
-        return said
+    if judgements.len() == 1 {
+        return judgements
             .into_iter()
             .next()
             .map_or(Value::Null, |(_, judgement)| Value::Object(object(judgement)));
     }
     let outputs: Vec<(String, Object)> =
-        said.into_iter().map(|(id, judgement)| (id.to_owned(), object(judgement))).collect();
+        judgements.into_iter().map(|(id, judgement)| (id.to_owned(), object(judgement))).collect();
     let scores: Vec<f64> = outputs.iter().filter_map(|(_, output)| output.get("score")?.as_f64()).collect();
     let mut combined = Object::new();
     combined.insert("score".to_owned(), json!(combined_score(&scores, combine)));
@@ -79,7 +79,7 @@ fn combined_score(scores: &[f64], combine: Combine) -> Option<f64> {
     Some(match combine {
         Combine::Mean => scores.iter().sum::<f64>() / count,
         Combine::Vote => {
-            let votes = scores.iter().filter(|score| **score >= IN_FAVOUR).count() as f64;
+            let votes = scores.iter().filter(|score| **score >= VOTE_THRESHOLD).count() as f64;
             match (votes * 2.0).total_cmp(&count) {
                 std::cmp::Ordering::Greater => 1.0,
                 std::cmp::Ordering::Equal => 0.5,
@@ -120,7 +120,7 @@ mod tests {
             reason: "no line".to_owned(),
             replies: JudgeReplies { replies: vec!["x".to_owned()], ..JudgeReplies::default() },
         };
-        for (said, combine, score, answer) in [
+        for (judgements, combine, score, answer) in [
             (
                 vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
                 Combine::Mean,
@@ -137,9 +137,9 @@ mod tests {
             (vec![output(1.0, "A"), unread()], Combine::Mean, json!(1.0), json!("A")),
             (vec![unread(), unread()], Combine::Mean, json!(null), json!(null)),
         ] {
-            let said: Vec<(&str, Judgement)> = ["a", "b", "c"].into_iter().zip(said).collect();
-            let count = said.len();
-            let combined = output_of(said, combine);
+            let judgements: Vec<(&str, Judgement)> = ["a", "b", "c"].into_iter().zip(judgements).collect();
+            let count = judgements.len();
+            let combined = output_of(judgements, combine);
             assert_eq!((&combined["score"], &combined["answer"]), (&score, &answer));
             assert_eq!(combined["judges"].as_object().map(Object::len), Some(count));
         }
