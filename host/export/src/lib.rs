@@ -28,7 +28,8 @@ use run::ExportedRun;
 use std::path::PathBuf;
 
 /// A format of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ExportFormat {
     /// The results folder of lm-evaluation-harness: `results_*.json` and `samples_*.jsonl`.
     LmEval,
@@ -43,24 +44,9 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// All of them.
-    pub const ALL: [ExportFormat; 5] = [
-        ExportFormat::LmEval,
-        ExportFormat::Inspect,
-        ExportFormat::EveryEvalEver,
-        ExportFormat::Parquet,
-        ExportFormat::Csv,
-    ];
-
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            ExportFormat::LmEval => "lm-eval",
-            ExportFormat::Inspect => "inspect",
-            ExportFormat::EveryEvalEver => "every-eval-ever",
-            ExportFormat::Parquet => "parquet",
-            ExportFormat::Csv => "csv",
-        }
+        self.into()
     }
 
     /// The file that it makes; none for a format of several files, which makes a folder.
