@@ -2,9 +2,9 @@
 //! `data/COLLECTION/DEVELOPER/MODEL/`.
 
 use super::files::{Files, file_part, sha256};
-use super::run::{ExportedRun, TaskModel};
+use super::run::{ExportedRun, TaskModel, belongs_to, split_params};
 use super::{ExportError, ExportReport, text};
-use gage_core::{MetricResult, Object};
+use gage_core::MetricResult;
 use gage_figures::{Aggregation, MetricFigure, TaskSummary};
 use gage_record::SampleRecord;
 use serde_json::{Value, json};
@@ -26,7 +26,9 @@ pub struct Publisher {
 }
 
 /// What who evaluates is to who made the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Relationship {
     /// The same.
     FirstParty,
@@ -34,28 +36,8 @@ pub enum Relationship {
     ThirdParty,
     /// Both together.
     Collaborative,
-    /// Anything else, or not known.
+    /// Anything else.
     Other,
-}
-
-impl Relationship {
-    /// All of them.
-    pub const ALL: [Relationship; 4] = [
-        Relationship::FirstParty,
-        Relationship::ThirdParty,
-        Relationship::Collaborative,
-        Relationship::Other,
-    ];
-
-    /// The name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Relationship::FirstParty => "first_party",
-            Relationship::ThirdParty => "third_party",
-            Relationship::Collaborative => "collaborative",
-            Relationship::Other => "other",
-        }
-    }
 }
 
 impl Default for Publisher {
@@ -89,18 +71,13 @@ pub(super) fn write(
     for task in run.tasks() {
         let mut made = TaskRecord::new(run, task, publisher);
         let uuid = uuid_of(run, task);
-        let place = [
-            "data".to_owned(),
-            path_part(&task.task_id),
-            developer_part(&made.model_id),
-            model_part(&made.model_id),
-        ]
-        .join("/");
+        // The datastore goes by who made the model.
+        let (developer, model) = made.model_id.split_once('/').unwrap_or(("unknown", &made.model_id));
+        let place = ["data".to_owned(), path_part(&task.task_id), path_part(developer), path_part(model)];
+        let place = place.join("/");
         let samples_path = format!("{place}/{uuid}_samples.jsonl");
         let mut file = files.create(&folder.join(&samples_path))?.with_digest();
-        while let Some(record) =
-            records.next_if(|record| record.as_ref().map_or(true, |record| record.task_id == task.task_id))
-        {
+        while let Some(record) = records.next_if(|record| belongs_to(record, task)) {
             exported.samples += 1;
             for line in made.lines(&record?) {
                 file.json(&line, "\n")?;
@@ -116,9 +93,7 @@ pub(super) fn write(
         aggregate["detailed_evaluation_results"] = detail;
         files.create(&folder.join(format!("{place}/{uuid}.json")))?.pretty_json(&aggregate)?;
     }
-    if let Some(error) = records.find_map(Result::err) {
-        return Err(error);
-    }
+    records.try_for_each(|record| record.map(drop))?;
     let is_nameless = |task: &TaskSummary| !run.model(&task.task_id).name.contains('/');
     if publisher.developer.is_none() && run.tasks().iter().any(is_nameless) {
         exported.notes.push(
@@ -243,7 +218,7 @@ impl TaskRecord {
                 "source_name": "gage-host",
                 "source_type": "evaluation_run",
                 "source_organization_name": publisher.organization,
-                "evaluator_relationship": publisher.relationship.name(),
+                "evaluator_relationship": <&str>::from(publisher.relationship),
                 "additional_details": details(json!({"run_id": run.source.run_id(), "status": manifest.status})),
             },
             "eval_library": {"name": "gage-host", "version": manifest.host_version},
@@ -309,15 +284,13 @@ impl TaskRecord {
 
 /// What was sent along: what the schema names, and the rest as texts.
 fn generation(task: &TaskSummary) -> Value {
-    let mut known = Object::new();
-    let mut rest = Object::new();
-    for (key, value) in &task.sampling_params {
-        match key.as_str() {
-            "temperature" | "top_p" | "top_k" => known.insert(key.clone(), value.clone()),
-            "max_new_tokens" => known.insert("max_tokens".to_owned(), value.clone()),
-            _ => rest.insert(key.clone(), value.clone()),
-        };
-    }
+    const NAMES: [(&str, &str); 4] = [
+        ("temperature", "temperature"),
+        ("top_p", "top_p"),
+        ("top_k", "top_k"),
+        ("max_new_tokens", "max_tokens"),
+    ];
+    let (known, rest) = split_params(task, &NAMES);
     json!({"generation_args": known, "additional_details": details(Value::Object(rest))})
 }
 
@@ -428,16 +401,6 @@ fn path_part(name: &str) -> String {
     let part = file_part(name);
     // The name of the datastore itself is taken.
     if part == "data" { "data_".to_owned() } else { part }
-}
-
-/// The part of a model's id that says who made it; the datastore goes by it.
-fn developer_part(model_id: &str) -> String {
-    path_part(model_id.split_once('/').map_or("unknown", |(developer, _)| developer))
-}
-
-/// The model's part of its id.
-fn model_part(model_id: &str) -> String {
-    path_part(model_id.split_once('/').map_or(model_id, |(_, model)| model))
 }
 
 /// A UUID of version 4 that is the same for the same task of the same run.

@@ -7,42 +7,58 @@ use gage_figures::{Interval, MetricFigure};
 use std::io;
 use std::path::Path;
 
-const HEADINGS: [&str; 23] = [
-    "run_id",
-    "model",
-    "task_id",
-    "metric_id",
-    "part",
-    "by",
-    "name",
-    "aggregation",
-    "higher_is_better",
-    "value",
-    "n",
-    "total",
-    "coverage",
-    "stderr",
-    "low",
-    "high",
-    "level",
-    "method",
-    "schema_version",
-    "scorer_version",
-    "prompt_version",
-    "error",
-    "total_is_least",
+/// A column: its heading, and its cell of a row.
+type CsvColumn = (&'static str, fn(&FigureRow<'_>) -> String);
+
+const COLUMNS: [CsvColumn; 23] = [
+    ("run_id", |row| row.run_id.to_owned()),
+    ("model", |row| row.model.to_owned()),
+    ("task_id", |row| row.figure.task_id.clone()),
+    ("metric_id", |row| row.figure.metric_id.clone()),
+    ("part", |row| row.part.kind.to_owned()),
+    ("by", |row| row.part.by.to_owned()),
+    ("name", |row| row.part.name.to_owned()),
+    ("aggregation", |row| row.figure.aggregation.name().into_owned()),
+    ("higher_is_better", |row| row.figure.higher_is_better.to_string()),
+    ("value", |row| shown(row.part.value)),
+    ("n", |row| row.part.n.to_string()),
+    ("total", |row| shown(row.part.total)),
+    ("coverage", |row| shown(row.part.coverage)),
+    ("stderr", |row| shown(row.part.stderr)),
+    ("low", |row| shown(row.part.interval.map(|interval| interval.low))),
+    ("high", |row| shown(row.part.interval.map(|interval| interval.high))),
+    ("level", |row| shown(row.part.interval.map(|interval| interval.level))),
+    ("method", |row| shown(row.part.interval.map(|interval| interval.method))),
+    ("schema_version", |row| row.figure.schema_version.clone()),
+    ("scorer_version", |row| row.figure.scorer_version.clone()),
+    ("prompt_version", |row| row.figure.prompt_version.clone()),
+    ("error", |row| shown(row.part.error)),
+    ("total_is_least", |row| shown(row.part.total_is_least)),
 ];
 
-/// What a row is of.
-#[derive(Default)]
+/// A value as its shortest text, which reads back as the same number; nothing if there is none.
+fn shown(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// A part of a figure, with the run and the metric that it belongs to.
 struct FigureRow<'f> {
-    part: &'static str,
+    run_id: &'f str,
+    model: &'f str,
+    figure: &'f MetricFigure,
+    part: FigurePart<'f>,
+}
+
+/// The metric itself, or a part of it.
+#[derive(Default)]
+struct FigurePart<'f> {
+    kind: &'static str,
     by: &'f str,
     name: &'f str,
     value: Option<f64>,
     n: u64,
     total: Option<u64>,
-    /// Whether there are more, and nobody knows how many; then the coverage is at most what stands there.
+    /// Whether there are more, an unknown number of them: then the coverage is at most what is given.
     total_is_least: Option<bool>,
     coverage: Option<f64>,
     stderr: Option<f64>,
@@ -58,12 +74,13 @@ pub(super) fn write(
     let mut file = files.create(path)?;
     let mut table = csv_writer(&mut file);
     let failed = |error: csv::Error| ExportError::write(path, error);
-    table.write_record(HEADINGS).map_err(failed)?;
+    table.write_record(COLUMNS.map(|(heading, _)| heading)).map_err(failed)?;
     for task in run.tasks() {
         let model = run.model(&task.task_id).name;
         for figure in run.figures(&task.task_id) {
             for part in parts(&figure) {
-                table.write_record(row(run, &model, &figure, &part)).map_err(failed)?;
+                let row = FigureRow { run_id: run.source.run_id(), model: &model, figure: &figure, part };
+                table.write_record(COLUMNS.map(|(_, cell)| cell(&row))).map_err(failed)?;
             }
         }
     }
@@ -78,9 +95,9 @@ fn csv_writer<W: io::Write>(out: W) -> csv::Writer<W> {
     csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out)
 }
 
-fn parts(figure: &MetricFigure) -> Vec<FigureRow<'_>> {
-    let mut parts = vec![FigureRow {
-        part: "metric",
+fn parts(figure: &MetricFigure) -> Vec<FigurePart<'_>> {
+    let mut parts = vec![FigurePart {
+        kind: "metric",
         value: figure.value,
         n: figure.n,
         total: Some(figure.total),
@@ -89,36 +106,36 @@ fn parts(figure: &MetricFigure) -> Vec<FigureRow<'_>> {
         stderr: figure.stderr,
         interval: figure.interval,
         error: figure.error.as_deref(),
-        ..FigureRow::default()
+        ..FigurePart::default()
     }];
     let sub_scores = figure.sub_scores.iter();
-    parts.extend(sub_scores.map(|one| FigureRow {
-        part: "sub_score",
+    parts.extend(sub_scores.map(|one| FigurePart {
+        kind: "sub_score",
         name: &one.name,
         value: one.value,
         n: one.n,
-        ..FigureRow::default()
+        ..FigurePart::default()
     }));
     // The first is the value of the metric itself.
     let named = figure.figures.iter().skip(1);
-    parts.extend(named.map(|one| FigureRow {
-        part: "figure",
+    parts.extend(named.map(|one| FigurePart {
+        kind: "figure",
         name: &one.name,
         value: Some(one.value),
         n: one.n,
         stderr: one.stderr,
-        ..FigureRow::default()
+        ..FigurePart::default()
     }));
     let categories = figure.categories.iter();
-    parts.extend(categories.map(|one| FigureRow {
-        part: "category",
+    parts.extend(categories.map(|one| FigurePart {
+        kind: "category",
         name: &one.name,
         value: Some(one.share),
         n: one.count,
-        ..FigureRow::default()
+        ..FigurePart::default()
     }));
-    parts.extend(figure.slices.iter().map(|slice| FigureRow {
-        part: "slice",
+    parts.extend(figure.slices.iter().map(|slice| FigurePart {
+        kind: "slice",
         by: &slice.by,
         name: &slice.key,
         value: slice.value,
@@ -131,42 +148,6 @@ fn parts(figure: &MetricFigure) -> Vec<FigureRow<'_>> {
         error: slice.error.as_deref(),
     }));
     parts
-}
-
-fn row(
-    run: &ExportedRun<'_>,
-    model: &str,
-    figure: &MetricFigure,
-    part: &FigureRow<'_>,
-) -> [String; HEADINGS.len()] {
-    // The shortest text that reads back as the same number.
-    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let method = part.interval.and_then(|interval| serde_json::to_value(interval.method).ok());
-    [
-        run.source.run_id().to_owned(),
-        model.to_owned(),
-        figure.task_id.clone(),
-        figure.metric_id.clone(),
-        part.part.to_owned(),
-        part.by.to_owned(),
-        part.name.to_owned(),
-        figure.aggregation.name().into_owned(),
-        figure.higher_is_better.to_string(),
-        number(part.value),
-        part.n.to_string(),
-        part.total.map(|total| total.to_string()).unwrap_or_default(),
-        number(part.coverage),
-        number(part.stderr),
-        number(part.interval.map(|interval| interval.low)),
-        number(part.interval.map(|interval| interval.high)),
-        number(part.interval.map(|interval| interval.level)),
-        method.and_then(|method| method.as_str().map(str::to_owned)).unwrap_or_default(),
-        figure.schema_version.clone(),
-        figure.scorer_version.clone(),
-        figure.prompt_version.clone(),
-        part.error.unwrap_or_default().to_owned(),
-        part.total_is_least.map(|is_least| is_least.to_string()).unwrap_or_default(),
-    ]
 }
 
 #[cfg(test)]

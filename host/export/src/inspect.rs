@@ -2,7 +2,7 @@
 
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::inspect_messages::{message, tool_call};
-use super::run::ExportedRun;
+use super::run::{ExportedRun, belongs_to, split_params};
 use super::{ExportError, ExportReport, text};
 use gage_core::{MetricResult, Object, Outcome};
 use gage_figures::{MetricFigure, TaskSummary};
@@ -30,7 +30,7 @@ pub(super) fn write(
             TaskLog { model: run.model(&task.task_id).name, repeat: run.source.repeat(&task.task_id), id };
         let mut separator = "\n";
         // Records of a task follow each other.
-        while let Some(record) = records.next_if(|record| !is_of_another(record, task)) {
+        while let Some(record) = records.next_if(|record| belongs_to(record, task)) {
             file.text(separator)?;
             file.json(&log.sample(&record?), "")?;
             separator = ",\n";
@@ -39,16 +39,9 @@ pub(super) fn write(
         file.text("\n]}\n")?;
         file.finish()?;
     }
-    // An error that came before a record could be told apart.
-    match records.find_map(Result::err) {
-        Some(error) => Err(error),
-        None => Ok(exported),
-    }
-}
-
-/// Errors are of whichever task is being written.
-fn is_of_another(record: &Result<SampleRecord, ExportError>, task: &TaskSummary) -> bool {
-    record.as_ref().is_ok_and(|record| record.task_id != task.task_id)
+    // An error that comes after the last task.
+    records.try_for_each(|record| record.map(drop))?;
+    Ok(exported)
 }
 
 /// An id of 22 characters that is the same for the same task of the same run.
@@ -157,14 +150,7 @@ fn generation(task: &TaskSummary) -> Value {
         ("presence_penalty", "presence_penalty"),
         ("frequency_penalty", "frequency_penalty"),
     ];
-    let mut config = Object::new();
-    let mut rest = Object::new();
-    for (key, value) in &task.sampling_params {
-        match NAMES.iter().find(|(own, _)| own == key) {
-            Some((_, other)) => config.insert((*other).to_owned(), value.clone()),
-            None => rest.insert(key.clone(), value.clone()),
-        };
-    }
+    let (mut config, rest) = split_params(task, &NAMES);
     if !rest.is_empty() {
         config.insert("extra_body".to_owned(), Value::Object(rest));
     }

@@ -28,13 +28,15 @@ use run::ExportedRun;
 use std::path::PathBuf;
 
 /// A format of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum ExportFormat {
-    /// The results folder of lm-evaluation-harness: `results_*.json` and `samples_*.jsonl`.
+    /// The results folder of lm-evaluation-harness: results_*.json and samples_*.jsonl.
     LmEval,
     /// An EvalLog of Inspect for each task.
     Inspect,
-    /// The records of Every Eval Ever: one file of figures and one of samples for each task.
+    /// The records of Every Eval Ever for each task.
     EveryEvalEver,
     /// All samples as one Parquet file.
     Parquet,
@@ -43,24 +45,9 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// All of them.
-    pub const ALL: [ExportFormat; 5] = [
-        ExportFormat::LmEval,
-        ExportFormat::Inspect,
-        ExportFormat::EveryEvalEver,
-        ExportFormat::Parquet,
-        ExportFormat::Csv,
-    ];
-
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            ExportFormat::LmEval => "lm-eval",
-            ExportFormat::Inspect => "inspect",
-            ExportFormat::EveryEvalEver => "every-eval-ever",
-            ExportFormat::Parquet => "parquet",
-            ExportFormat::Csv => "csv",
-        }
+        self.into()
     }
 
     /// The file that it makes; none for a format of several files, which makes a folder.

@@ -192,19 +192,15 @@ fn results(
     let by_task = |value: &dyn Fn(&TaskSummary) -> Value| {
         Value::Object(run.tasks().iter().map(|task| (task.task_id.clone(), value(task))).collect())
     };
-    let mut without_value = 0;
-    let results: Object = run
-        .tasks()
-        .iter()
-        .map(|task| (task.task_id.clone(), task_results(run, task, &mut without_value)))
-        .collect();
+    let figures = run.tasks().iter().flat_map(|task| run.figures(&task.task_id));
+    let without_value = figures.filter(|figure| figure.value.is_none()).count();
     if without_value > 0 {
         notes.push(format!("left out: {without_value} figures that have no value"));
     }
     let manifest = run.source.manifest();
     let seen_of = |task: &TaskSummary| seen.get(task.task_id.as_str()).copied().unwrap_or_default();
     json!({
-        "results": results,
+        "results": by_task(&|task| task_results(run, task)),
         "group_subtasks": by_task(&|_| json!([])),
         "configs": by_task(&|task| task_config(run, task, seen_of(task))),
         "versions": by_task(&|task| json!(version(run, task))),
@@ -245,7 +241,7 @@ fn results(
     })
 }
 
-fn task_results(run: &ExportedRun<'_>, task: &TaskSummary, without_value: &mut usize) -> Value {
+fn task_results(run: &ExportedRun<'_>, task: &TaskSummary) -> Value {
     let mut results = json!({
         "name": task.task_id,
         "alias": task.task_id,
@@ -254,10 +250,7 @@ fn task_results(run: &ExportedRun<'_>, task: &TaskSummary, without_value: &mut u
     let mut counts = Object::new();
     for figure in run.figures(&task.task_id) {
         let name = metric_name(&figure.metric_id);
-        let Some(value) = figure.value else {
-            *without_value += 1;
-            continue;
-        };
+        let Some(value) = figure.value else { continue };
         results[format!("{name},none")] = json!(value);
         results[format!("{name}_stderr,none")] =
             figure.stderr.map_or_else(|| json!("N/A"), |stderr| json!(stderr));

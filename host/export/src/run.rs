@@ -2,8 +2,8 @@
 
 use super::ExportError;
 use gage_config::{BackendKind, TaskSpec};
-use gage_figures::RecordedRun;
-use gage_figures::{MetricFigure, Summary, TaskSummary};
+use gage_core::Object;
+use gage_figures::{MetricFigure, RecordedRun, Summary, TaskSummary};
 use gage_record::{RunStatus, SampleRecord, unix_seconds};
 use serde_json::Value;
 
@@ -105,4 +105,21 @@ impl<'s> ExportedRun<'s> {
     pub(super) fn date_in_names(&self) -> String {
         self.source.manifest().created_at.trim_end_matches('Z').replace(':', "-")
     }
+}
+
+/// Whether a record is of a task; an error is of the task that is being written.
+pub(super) fn belongs_to(record: &Result<SampleRecord, ExportError>, task: &TaskSummary) -> bool {
+    record.as_ref().map_or(true, |record| record.task_id == task.task_id)
+}
+
+/// The sampling parameters of a task that another format has a name for, by that name, and the rest.
+pub(super) fn split_params(task: &TaskSummary, names: &[(&str, &str)]) -> (Object, Object) {
+    let (mut named, mut rest) = (Object::new(), Object::new());
+    for (key, value) in &task.sampling_params {
+        match names.iter().find(|(own, _)| own == key) {
+            Some((_, other)) => named.insert((*other).to_owned(), value.clone()),
+            None => rest.insert(key.clone(), value.clone()),
+        };
+    }
+    (named, rest)
 }

@@ -14,6 +14,7 @@ use parquet::record::Field;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
+use strum::VariantArray as _;
 
 /// What a model may write.
 const HOSTILE: &str = "é\u{1b}[31m\u{0}\"\\\n\r\t</script>\u{2028}\u{202e}🙂,;'=1+1";
@@ -387,7 +388,7 @@ fn a_total_that_nobody_knows_is_not_claimed() {
 
 #[test]
 fn the_same_run_gives_the_same_bytes() {
-    for format in ExportFormat::ALL {
+    for &format in ExportFormat::VARIANTS {
         let bytes = || {
             let (root, written) = exported(format);
             let files = written.files.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
@@ -402,7 +403,7 @@ fn what_is_there_stays_and_a_part_is_only_given_when_asked_for() {
     let root = tempfile::tempdir().unwrap();
     let run = write_run(root.path(), RunStatus::Interrupted, &records());
     let source = RecordedRun::open(&run).unwrap();
-    for format in ExportFormat::ALL {
+    for &format in ExportFormat::VARIANTS {
         let path = root.path().join(format!("out/{}", format.name()));
         let mut options = options(format, &path);
         let error = export(&source, &options).unwrap_err();

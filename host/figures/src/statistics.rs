@@ -22,8 +22,9 @@ pub(crate) fn is_no_spread(error: f64, size: f64) -> bool {
 }
 
 /// How an interval was computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum IntervalMethod {
     /// [`wilson_interval`], where every score is 0 or 1 (of samples whose repeats disagree: of fewer than 300), or where
     /// they do not vary.

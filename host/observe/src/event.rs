@@ -7,7 +7,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How much an event matters.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::EnumString, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantNames,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", ascii_case_insensitive)]
@@ -23,41 +33,39 @@ pub enum Level {
 }
 
 impl Level {
-    /// Every level, the least first.
-    pub const ALL: [Level; 4] = [Level::Debug, Level::Info, Level::Warn, Level::Error];
+    /// The name of every level, the least first; [`str::parse`] reads them in any case.
+    pub const NAMES: &'static [&'static str] = <Level as strum::VariantNames>::VARIANTS;
 
     /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
         self.into()
     }
-
-    /// The level with this name, whatever its case.
-    pub fn from_name(name: &str) -> Option<Level> {
-        name.parse().ok()
-    }
 }
 
 /// Something that happened. Its number is given by the thread that writes it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
+    /// When, in milliseconds since 1970 in UTC.
+    pub unix_ms: u64,
     /// What happened, as a short stable name: `task_started`.
     pub kind: Cow<'static, str>,
     /// How much it matters.
     pub level: Level,
-    /// When, in milliseconds since 1970 in UTC.
-    pub unix_ms: u64,
-    /// The task, where it is about one.
+    /// The task, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// The sample, where it is about one.
+    /// The sample, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_id: Option<String>,
-    /// What else is to be known.
+    /// Everything else about it.
     pub payload: Value,
 }
 
 impl Event {
     /// An event that happens now.
     pub fn new(kind: impl Into<Cow<'static, str>>, level: Level, payload: Value) -> Event {
-        let unix_ms = unix_milliseconds();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let unix_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         Event { kind: kind.into(), level, unix_ms, task_id: None, sample_id: None, payload }
     }
 
@@ -77,38 +85,17 @@ impl Event {
 
     /// Its line in a file, with the line break.
     pub(crate) fn line(&self, event_id: u64) -> serde_json::Result<Vec<u8>> {
-        let line = Line {
-            event_id,
-            unix_ms: self.unix_ms,
-            kind: &self.kind,
-            level: self.level,
-            task_id: self.task_id.as_deref(),
-            sample_id: self.sample_id.as_deref(),
-            payload: &self.payload,
-        };
-        let mut text = serde_json::to_vec(&line)?;
-        text.push(b'\n');
-        Ok(text)
+        let mut line = serde_json::to_vec(&Line { event_id, event: self })?;
+        line.push(b'\n');
+        Ok(line)
     }
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
     event_id: u64,
-    unix_ms: u64,
-    kind: &'a str,
-    level: Level,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sample_id: Option<&'a str>,
-    payload: &'a Value,
-}
-
-/// Milliseconds since 1970 in UTC.
-pub(crate) fn unix_milliseconds() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    #[serde(flatten)]
+    event: &'a Event,
 }
 
 #[cfg(test)]
@@ -129,10 +116,11 @@ mod tests {
 
     #[test]
     fn levels_have_names() {
-        for level in Level::ALL {
-            assert_eq!(Level::from_name(&level.name().to_uppercase()), Some(level));
+        for name in Level::NAMES {
+            let level: Level = name.to_uppercase().parse().unwrap();
             assert_eq!(serde_json::to_value(level).unwrap(), level.name());
+            assert_eq!(level.name(), *name);
         }
-        assert_eq!(Level::from_name("loud"), None);
+        assert!("loud".parse::<Level>().is_err());
     }
 }

@@ -8,10 +8,9 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
-use tracing::{Metadata, Subscriber};
+use std::sync::Arc;
+use tracing::Subscriber;
 use tracing_serde::fields::AsMap as _;
-use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer};
@@ -45,10 +44,10 @@ pub struct LogSettings {
 ///
 /// # Errors
 /// When the filter is not valid, or the file cannot be opened.
-pub fn init_logs<W>(settings: &LogSettings, writer: W) -> Result<(), String>
-where
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
-{
+pub fn init_logs<W: Write + 'static>(
+    settings: &LogSettings,
+    writer: impl Fn() -> W + Send + Sync + 'static,
+) -> Result<(), String> {
     let colour =
         std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let shown = lines(settings.format, colour, writer).with_filter(filter_of(&settings.filter)?);
@@ -60,7 +59,9 @@ where
                 .append(true)
                 .open(path)
                 .map_err(|error| format!("cannot write logs to {}: {error}", path.display()))?;
-            Some(lines(settings.format, false, Mutex::new(file)).with_filter(filter_of(&settings.filter)?))
+            let file = Arc::new(file);
+            let file = lines(settings.format, false, move || Arc::clone(&file));
+            Some(file.with_filter(filter_of(&settings.filter)?))
         }
     };
     let sink = match settings.sink {
@@ -77,33 +78,21 @@ fn filter_of(text: &str) -> Result<EnvFilter, String> {
     EnvFilter::try_new(text).map_err(|error| format!("the log filter '{text}' is not valid: {error}"))
 }
 
-fn lines<S, W>(format: LogFormat, colour: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
+fn lines<S, W: Write + 'static>(
+    format: LogFormat,
+    colour: bool,
+    writer: impl Fn() -> W + Send + Sync + 'static,
+) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'s> tracing_subscriber::registry::LookupSpan<'s>,
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(RedactingMakeWriter(writer))
+        .with_writer(move || RedactingWriter(writer()))
         .with_ansi(colour)
         .log_internal_errors(false);
     match format {
         LogFormat::Text => Box::new(layer.without_time()),
         LogFormat::Json => Box::new(layer.json()),
-    }
-}
-
-/// Makes writers of lines without secrets.
-struct RedactingMakeWriter<W>(W);
-
-impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for RedactingMakeWriter<W> {
-    type Writer = RedactingWriter<W::Writer>;
-
-    fn make_writer(&'w self) -> Self::Writer {
-        RedactingWriter(self.0.make_writer())
-    }
-
-    fn make_writer_for(&'w self, metadata: &Metadata<'_>) -> Self::Writer {
-        RedactingWriter(self.0.make_writer_for(metadata))
     }
 }
 
@@ -142,20 +131,12 @@ impl<S: Subscriber> Layer<S> for LogSink {
         if let Ok(Value::Object(own)) = serde_json::to_value(event.field_map()) {
             fields.extend(own);
         }
-        let level = level_of(event.metadata());
+        // The level of the smallest logs, `trace`, is none of events.
+        let level = event.metadata().level().as_str().parse().unwrap_or(Level::Debug);
         let mut fields = Value::Object(fields);
         redact_value(&mut fields);
         let event = Event::new("log", level, fields);
         if level >= Level::Warn { trace.emit(event) } else { trace.emit_best_effort(event) }
-    }
-}
-
-fn level_of(metadata: &Metadata<'_>) -> Level {
-    match *metadata.level() {
-        tracing::Level::ERROR => Level::Error,
-        tracing::Level::WARN => Level::Warn,
-        tracing::Level::INFO => Level::Info,
-        _ => Level::Debug,
     }
 }
 
@@ -170,7 +151,7 @@ mod tests {
             [("warn", [true, true]), ("warn,llama-cpp-2=off", [true, false]), ("error", [false, true])]
         {
             let (reader, writer) = std::io::pipe().expect("a pipe");
-            let layer = lines(LogFormat::Text, false, Mutex::new(writer))
+            let layer = lines(LogFormat::Text, false, move || writer.try_clone().expect("a writer"))
                 .with_filter(filter_of(filter).expect("a filter"));
             tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
                 tracing::warn!("a warning");
@@ -193,7 +174,7 @@ mod tests {
             tracing::warn!(count = 3, name = "a", "something {}", "happened");
             tracing::debug!("small");
             send_logs_to(None);
-            tracing::warn!("behind it");
+            tracing::warn!("after it");
         });
         trace.finish(std::time::Instant::now());
         let events = memory.events();

@@ -1,6 +1,6 @@
 //! Counters and histograms of a run, for Prometheus and for the figures at its end.
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -9,7 +9,6 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Metric, Registry};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is known of a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,9 +83,6 @@ struct MeterState {
     in_flight: Family<TaskLabels, Gauge>,
     tokens: Family<Tokens, Counter>,
     durations: [Durations; 4],
-    requests_of_all: AtomicU64,
-    retries_of_all: AtomicU64,
-    tokens_of_all: [AtomicU64; 2],
 }
 
 /// The handles of a task, which are looked up once.
@@ -99,8 +95,6 @@ struct TaskMeters {
     first_token: Histogram,
     queue: Histogram,
     scoring: Histogram,
-    /// By outcome, as far as some ended so.
-    ended: Mutex<Vec<(&'static str, Counter)>>,
 }
 
 const TOKEN_TYPES: [&str; 2] = ["prompt", "completion"];
@@ -145,9 +139,6 @@ impl Meters {
                 family
             }),
             tasks: RwLock::default(),
-            requests_of_all: AtomicU64::new(0),
-            retries_of_all: AtomicU64::new(0),
-            tokens_of_all: [const { AtomicU64::new(0) }; 2],
             registry,
         };
         Meters(Arc::new(state))
@@ -162,45 +153,34 @@ impl Meters {
 
     /// The model of a sample is asked.
     pub fn request_began(&self, task_id: &str) {
-        self.with(task_id, |task| {
-            task.in_flight.inc();
-        });
+        self.with(task_id, |task| task.in_flight.inc());
     }
 
     /// The model of a sample has answered, or failed.
     pub fn request_ended(&self, task_id: &str) {
-        self.with(task_id, |task| {
-            task.in_flight.dec();
-        });
+        self.with(task_id, |task| task.in_flight.dec());
     }
 
     /// A model has answered, or failed in the end.
     pub fn answered(&self, task_id: &str, answered: &AnswerMeasurements, has_failed: bool) {
-        self.with(task_id, |task| self.count(task, answered, has_failed));
-    }
-
-    fn count(&self, task: &TaskMeters, answered: &AnswerMeasurements, has_failed: bool) {
-        let attempts = u64::from(answered.attempts);
-        task.requests.inc_by(attempts);
-        task.retries.inc_by(u64::from(answered.retries));
-        self.0.retries_of_all.fetch_add(u64::from(answered.retries), Ordering::Relaxed);
-        self.0.requests_of_all.fetch_add(attempts, Ordering::Relaxed);
-        // An answer from the cache made no request.
-        if attempts == 0 {
-            return;
-        }
-        let tokens = [answered.prompt_tokens, answered.completion_tokens];
-        for ((counter, all), count) in task.tokens.iter().zip(&self.0.tokens_of_all).zip(tokens) {
-            counter.inc_by(count);
-            all.fetch_add(count, Ordering::Relaxed);
-        }
-        task.queue.observe(answered.queue_ms / 1_000.0);
-        if !has_failed {
-            task.request.observe(answered.latency_ms / 1_000.0);
-        }
-        if let Some(first_token_ms) = answered.first_token_ms {
-            task.first_token.observe(first_token_ms / 1_000.0);
-        }
+        self.with(task_id, |task| {
+            task.requests.inc_by(u64::from(answered.attempts));
+            task.retries.inc_by(u64::from(answered.retries));
+            // An answer from the cache made no request.
+            if answered.attempts == 0 {
+                return;
+            }
+            let [prompt_tokens, completion_tokens] = &task.tokens;
+            prompt_tokens.inc_by(answered.prompt_tokens);
+            completion_tokens.inc_by(answered.completion_tokens);
+            task.queue.observe(answered.queue_ms / 1_000.0);
+            if !has_failed {
+                task.request.observe(answered.latency_ms / 1_000.0);
+            }
+            if let Some(first_token_ms) = answered.first_token_ms {
+                task.first_token.observe(first_token_ms / 1_000.0);
+            }
+        });
     }
 
     /// A sample's share of the time of its batch.
@@ -210,38 +190,24 @@ impl Meters {
 
     /// A sample is finished.
     pub fn finished(&self, task_id: &str, outcome: &'static str) {
-        self.with(task_id, |task| {
-            let mut ended = task.ended.lock();
-            match ended.iter().find(|(known, _)| *known == outcome) {
-                Some((_, counter)) => {
-                    counter.inc();
-                }
-                None => {
-                    let label = OutcomeLabels { task_id: task_id.to_owned(), outcome };
-                    let counter = self.0.ended.get_or_create_owned(&label);
-                    counter.inc();
-                    ended.push((outcome, counter));
-                }
-            }
-        });
+        self.0.ended.get_or_create(&OutcomeLabels { task_id: task_id.to_owned(), outcome }).inc();
     }
 
     /// A sample was not scored.
     pub fn failed(&self, task_id: &str, stage: &'static str, kind: &str) {
-        self.0
-            .failed
-            .get_or_create(&FailureLabels { task_id: task_id.to_owned(), stage, kind: kind.to_owned() })
-            .inc();
+        let labels = FailureLabels { task_id: task_id.to_owned(), stage, kind: kind.to_owned() };
+        self.0.failed.get_or_create(&labels).inc();
     }
 
     /// What was asked of the models so far.
     pub fn work(&self) -> RequestTotals {
-        let [prompt, completion] = &self.0.tokens_of_all;
+        let tasks = self.0.tasks.read();
+        let sum = |counter: fn(&TaskMeters) -> &Counter| tasks.values().map(|task| counter(task).get()).sum();
         RequestTotals {
-            requests: self.0.requests_of_all.load(Ordering::Relaxed),
-            retries: self.0.retries_of_all.load(Ordering::Relaxed),
-            prompt_tokens: prompt.load(Ordering::Relaxed),
-            completion_tokens: completion.load(Ordering::Relaxed),
+            requests: sum(|task| &task.requests),
+            retries: sum(|task| &task.retries),
+            prompt_tokens: sum(|task| &task.tokens[0]),
+            completion_tokens: sum(|task| &task.tokens[1]),
         }
     }
 
@@ -253,7 +219,7 @@ impl Meters {
         text
     }
 
-    fn with(&self, task_id: &str, count: impl FnOnce(&TaskMeters)) {
+    fn with<T>(&self, task_id: &str, count: impl FnOnce(&TaskMeters) -> T) -> T {
         if let Some(task) = self.0.tasks.read().get(task_id) {
             return count(task);
         }
@@ -278,7 +244,6 @@ impl MeterState {
             first_token,
             queue,
             scoring,
-            ended: Mutex::default(),
         }
     }
 }

@@ -161,15 +161,15 @@ impl Telemetry {
         let builder = SpanBuilder::from_name("task").with_attributes([task(task_id)]);
         let span = self.tracer.build_with_context(builder, &self.run);
         let context = Context::new().with_span(span);
-        if let Some(earlier) = self.open_tasks().insert(task_id.to_owned(), context) {
-            self.end(&earlier);
+        if let Some(earlier) = self.tasks.lock().insert(task_id.to_owned(), context) {
+            self.end(&earlier, SystemTime::now());
         }
     }
 
     /// A task ends.
     pub fn task_finished(&self, task_id: &str) {
-        let context = self.open_tasks().remove(task_id);
-        context.iter().for_each(|context| self.end(context));
+        let context = self.tasks.lock().remove(task_id);
+        context.iter().for_each(|context| self.end(context, SystemTime::now()));
     }
 
     /// The model of a sample is asked, or has answered.
@@ -192,7 +192,7 @@ impl Telemetry {
     pub fn sample(&self, sample: &SampleEnd<'_>) {
         let end = SystemTime::now();
         let of_task =
-            self.open_tasks().get(sample.task_id).map(|context| context.span().span_context().clone());
+            self.tasks.lock().get(sample.task_id).map(|context| context.span().span_context().clone());
         let milliseconds = |ms: f64| Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default();
         let before = |time: SystemTime, ms: f64| time.checked_sub(milliseconds(ms)).unwrap_or(time);
         let scored_from = before(end, sample.scoring_ms.unwrap_or_default());
@@ -239,8 +239,7 @@ impl Telemetry {
                 SpanBuilder::from_name("scoring").with_kind(SpanKind::Internal).with_start_time(scored_from);
             self.stage(stage, end, &whole);
         }
-        whole.span().end_with_timestamp(end);
-        self.count(&whole);
+        self.end(&whole, end);
     }
 
     /// Ends the trace, and sends what is left until `by` at most. Returns how many spans did not arrive; says so once.
@@ -248,9 +247,8 @@ impl Telemetry {
         let Some(runtime) = self.runtime.lock().take() else {
             return 0;
         };
-        let tasks: Vec<Context> = self.open_tasks().drain().map(|(_, context)| context).collect();
-        tasks.iter().for_each(|context| self.end(context));
-        self.end(&self.run);
+        let tasks = std::mem::take(&mut *self.tasks.lock());
+        tasks.values().chain([&self.run]).for_each(|context| self.end(context, SystemTime::now()));
         let is_late = !self.shut_down(by);
         runtime.shutdown_background();
         let lost = self.ended.load(Ordering::Relaxed).saturating_sub(self.arrived.load(Ordering::Relaxed));
@@ -291,26 +289,15 @@ impl Telemetry {
 
     /// Records a stage of a sample, which is over.
     fn stage(&self, builder: SpanBuilder, end: SystemTime, sample: &Context) {
-        let mut span = self.tracer.build_with_context(builder, sample);
-        let is_recording = span.is_recording();
-        span.end_with_timestamp(end);
-        self.ended.fetch_add(u64::from(is_recording), Ordering::Relaxed);
+        let span = self.tracer.build_with_context(builder, sample);
+        self.end(&Context::new().with_span(span), end);
     }
 
-    fn end(&self, context: &Context) {
+    /// Ends a span, and counts it if it is sent.
+    fn end(&self, context: &Context, at: SystemTime) {
         let is_recording = context.span().is_recording();
-        context.span().end();
+        context.span().end_with_timestamp(at);
         self.ended.fetch_add(u64::from(is_recording), Ordering::Relaxed);
-    }
-
-    /// Counts a span that has ended already.
-    fn count(&self, context: &Context) {
-        let is_sampled = context.span().span_context().is_sampled();
-        self.ended.fetch_add(u64::from(is_sampled), Ordering::Relaxed);
-    }
-
-    fn open_tasks(&self) -> parking_lot::MutexGuard<'_, HashMap<String, Context>> {
-        self.tasks.lock()
     }
 }
 

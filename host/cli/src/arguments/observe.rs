@@ -88,8 +88,7 @@ pub(crate) struct ObserveArguments {
 }
 
 fn level(text: &str) -> Result<Level, String> {
-    let known = || Level::ALL.map(Level::name).join(", ");
-    Level::from_name(text).ok_or_else(|| format!("a level is one of {}", known()))
+    text.parse().map_err(|_| format!("a level is one of {}", Level::NAMES.join(", ")))
 }
 
 fn percent(text: &str) -> Result<f64, String> {

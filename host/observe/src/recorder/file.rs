@@ -3,7 +3,7 @@
 use super::Recorder;
 use crate::Event;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -91,19 +91,15 @@ impl Drop for FileRecorder {
 
 /// Number of lines that end, and their length.
 fn whole_lines(file: &mut File) -> io::Result<(u64, u64)> {
-    let mut buffer = vec![0_u8; 1 << 16];
-    let (mut lines, mut whole, mut position) = (0, 0, 0);
-    loop {
-        let length = file.read(&mut buffer)?;
-        if length == 0 {
-            return Ok((lines, whole));
-        }
-        for (offset, _) in buffer[..length].iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
-            lines += 1;
-            whole = position + offset as u64 + 1;
-        }
-        position += length as u64;
+    let mut reader = BufReader::with_capacity(1 << 16, file);
+    let (mut lines, mut length) = (0, 0);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+        lines += 1;
+        length += line.len() as u64;
+        line.clear();
     }
+    Ok((lines, length))
 }
 
 fn cut(file: &mut File, length: u64) -> io::Result<()> {

@@ -51,7 +51,8 @@ pub enum HttpRecorderError {
 /// Posts events as `{"run_id": …, "events": […]}`. What does not arrive is written to a file instead, and
 /// where more posts fail than may, everything is. Only what that file does not take is lost.
 pub struct HttpRecorder {
-    settings: HttpRecorderSettings,
+    /// Events in one post.
+    batch: u64,
     fallback: Arc<Fallback>,
     sender: Option<SyncSender<Batch>>,
     worker: Option<JoinHandle<()>>,
@@ -88,12 +89,12 @@ impl HttpRecorder {
         let (sender, batches) = sync_channel(BATCH_QUEUE_CAPACITY);
         let (by, ends_by) = watch::channel(None);
         let fallback = Arc::new(Fallback { path: settings.fallback.clone(), state: Mutex::default() });
+        let batch = settings.batch.max(1) as u64;
         let poster = Poster {
             client,
             url,
-            run_id: settings.run_id.clone(),
+            settings,
             by: ends_by,
-            fail_pct: settings.fail_pct,
             fallback: Arc::clone(&fallback),
             posts: 0,
             failed: 0,
@@ -103,7 +104,7 @@ impl HttpRecorder {
             .name("event-posts".to_owned())
             .spawn(move || poster.work(&batches, &runtime))?;
         Ok(HttpRecorder {
-            settings,
+            batch,
             fallback,
             sender: Some(sender),
             worker: Some(worker),
@@ -119,14 +120,8 @@ impl HttpRecorder {
         if batch.events == 0 {
             return;
         }
-        let refused = match &self.sender {
-            None => Some(batch),
-            Some(sender) => match sender.try_send(batch) {
-                Ok(()) => None,
-                Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => Some(batch),
-            },
-        };
-        if let Some(batch) = refused {
+        let sent = self.sender.as_ref().map(|sender| sender.try_send(batch));
+        if let Some(Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch))) = sent {
             self.fallback.keep(&batch, "the server is slower than the run");
         }
     }
@@ -137,7 +132,7 @@ impl Recorder for HttpRecorder {
         self.held.lines.extend_from_slice(line);
         self.held.events += 1;
         self.held_since.get_or_insert_with(Instant::now);
-        if self.held.events >= self.settings.batch.max(1) as u64 {
+        if self.held.events >= self.batch {
             self.post();
         }
     }
@@ -165,9 +160,8 @@ impl Recorder for HttpRecorder {
 struct Poster {
     client: reqwest::Client,
     url: reqwest::Url,
-    run_id: String,
+    settings: HttpRecorderSettings,
     by: watch::Receiver<Option<Instant>>,
-    fail_pct: f64,
     fallback: Arc<Fallback>,
     posts: u64,
     failed: u64,
@@ -199,7 +193,7 @@ impl Poster {
             self.fallback.keep(&batch, &reason);
             // Counts of posts stay far below 2^53.
             let share = self.failed as f64 / self.posts as f64 * 100.0;
-            if self.posts >= MIN_POSTS && share > self.fail_pct {
+            if self.posts >= MIN_POSTS && share > self.settings.fail_pct {
                 self.is_given_up = true;
                 let (failed, posts) = (self.failed, self.posts);
                 tracing::warn!(failed, posts, "no more events are posted, for too many posts failed");
@@ -208,7 +202,7 @@ impl Poster {
     }
 
     async fn post(&self, batch: &Batch) -> Result<(), String> {
-        let body = body_of(&self.run_id, batch);
+        let body = body_of(&self.settings.run_id, batch);
         let request =
             self.client.post(self.url.clone()).header(reqwest::header::CONTENT_TYPE, "application/json");
         match request.body(body).send().await {
@@ -252,7 +246,6 @@ struct Fallback {
 #[derive(Default)]
 struct FallbackState {
     file: Option<FileRecorder>,
-    is_warned: bool,
     kept: u64,
     lost: u64,
 }
@@ -260,8 +253,7 @@ struct FallbackState {
 impl Fallback {
     fn keep(&self, batch: &Batch, reason: &str) {
         let mut state = self.state.lock();
-        if !state.is_warned {
-            state.is_warned = true;
+        if state.kept + state.lost == 0 {
             let path = self.path.display();
             tracing::warn!(%path, reason, "events could not be posted; those that did not arrive are in the file");
         }
