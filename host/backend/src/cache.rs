@@ -141,10 +141,6 @@ impl Backend for CachingBackend {
         self.answer(key, self.inner.rolling_loglikelihood(request)).await
     }
 
-    fn embedding_model(&self) -> &str {
-        self.inner.embedding_model()
-    }
-
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
         let key = self.info().capabilities.embeddings.then(|| self.keys.of_embed(&request));
         self.answer(key, self.inner.embed(request)).await

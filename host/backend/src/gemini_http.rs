@@ -27,7 +27,6 @@ impl GeminiHttp {
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
-        stream: bool,
         shared: &OpenOptions,
     ) -> Result<GeminiHttp, OpenError> {
         let info = info_of(
@@ -40,7 +39,7 @@ impl GeminiHttp {
             key.map(|value| Header { name: "x-goog-api-key", value, is_secret: true }).into_iter().collect()
         })?;
         let model = info.model.trim_start_matches("models/");
-        let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+        let method = if http.config().stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
         Ok(GeminiHttp { url: http.url(&format!("/models/{model}:{method}"))?, http, info })
     }
 }

@@ -7,11 +7,12 @@ use super::statistics::Counters;
 use crate::api::BackendErrorKind;
 use crate::open_error::OpenError;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
-use gage_secrets::{SecretString, register_secret};
+use gage_secrets::SecretString;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use std::error::Error as _;
 use std::iter::successors;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// A header that a protocol adds, with whether its value is secret.
@@ -19,6 +20,12 @@ pub(crate) struct Header {
     pub(crate) name: &'static str,
     pub(crate) value: String,
     pub(crate) is_secret: bool,
+}
+
+/// The header that carries a key as a bearer token.
+pub(crate) fn bearer(key: Option<&SecretString>) -> Vec<Header> {
+    let value = key.map(|key| format!("Bearer {}", key.reveal()));
+    value.map(|value| Header { name: "authorization", value, is_secret: true }).into_iter().collect()
 }
 
 /// The client of one backend.
@@ -112,15 +119,18 @@ impl HttpClient {
     }
 }
 
+/// For the connection, before a request is sent.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
 fn build(
     config: &HttpBackendConfig,
     headers: HeaderMap,
 ) -> Result<reqwest::Client, (gage_config::Span, String)> {
     // Fails only where a provider is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let HttpConnection { connect_timeout, read_timeout, timeout, proxy, .. } = &config.connection;
+    let HttpConnection { read_timeout, timeout, proxy, .. } = &config.connection;
     let mut builder = reqwest::Client::builder()
-        .connect_timeout(*connect_timeout)
+        .connect_timeout(CONNECT_TIMEOUT)
         .timeout(*timeout)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(config.limits.max_concurrency)
@@ -136,13 +146,9 @@ fn build(
     builder = match proxy {
         Proxy::Environment => builder,
         Proxy::Direct => builder.no_proxy(),
-        Proxy::Address(address, user) => {
-            let mut proxy = reqwest::Proxy::all(address)
+        Proxy::Address(address) => {
+            let proxy = reqwest::Proxy::all(address)
                 .map_err(|error| (config.span, format!("the proxy `{address}`: {}", describe(&error))))?;
-            if let Some((user, password)) = user {
-                register_secret(&format!("{user}:{}", password.reveal()));
-                proxy = proxy.basic_auth(user, password.reveal());
-            }
             builder.proxy(proxy)
         }
     };
@@ -160,7 +166,7 @@ fn by_way_of(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> String
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     match proxy {
         Proxy::Direct => String::new(),
-        Proxy::Address(address, _) => format!("; it goes by way of the proxy {address} (`proxy`)"),
+        Proxy::Address(address) => format!("; it goes by way of the proxy {address} (`proxy`)"),
         Proxy::Environment => {
             let is_set = |name: &&str| variable(name).is_some_and(|value| !value.trim().is_empty());
             match VARIABLES.into_iter().find(is_set) {
@@ -240,13 +246,9 @@ mod tests {
 
     #[test]
     fn a_connection_that_fails_names_its_proxy_and_no_password() {
-        let user = Some(("me".to_owned(), SecretString::new("proxy_password", "pass-of-mine")));
         let cases = [
             (Proxy::Direct, ""),
-            (
-                Proxy::Address("http://proxy.test:3128".to_owned(), user),
-                "proxy http://proxy.test:3128 (`proxy`)",
-            ),
+            (Proxy::Address("http://proxy.test:3128".to_owned()), "proxy http://proxy.test:3128 (`proxy`)"),
             (Proxy::Environment, "the proxy that ALL_PROXY names"),
         ];
         let variable = |name: &str| match name {

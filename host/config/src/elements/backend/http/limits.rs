@@ -5,7 +5,6 @@ use crate::elements::backend::seconds;
 use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
 use crate::source::Span;
-use gage_secrets::SecretString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,15 +15,13 @@ pub enum Proxy {
     Environment,
     /// None, whatever the environment says.
     Direct,
-    /// This one, with a user and a password where it wants them.
-    Address(String, Option<(String, SecretString)>),
+    /// This one.
+    Address(String),
 }
 
 /// How a server is reached.
 #[derive(Clone, Debug)]
 pub struct HttpConnection {
-    /// For the connection; default 10 s.
-    pub connect_timeout: Duration,
     /// For the next bytes of an answer; default none but `timeout`.
     pub read_timeout: Option<Duration>,
     /// For a whole request, each time that it is sent; default 120 s.
@@ -74,7 +71,6 @@ impl HttpConnection {
         let certificate_span = table.span_of("ca_certificate");
         let mebibytes: usize = table.number("max_response_mib", 1..=1024, problems).unwrap_or(8);
         HttpConnection {
-            connect_timeout: seconds(table, "connect_timeout", 10.0, problems),
             read_timeout: read_timeout.map(Duration::from_secs_f64),
             timeout: seconds(table, "timeout", 120.0, problems),
             proxy: read_proxy(table, problems),
@@ -85,28 +81,19 @@ impl HttpConnection {
 }
 
 fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
-    let user = table.text("proxy_user", problems);
-    let password = table.text("proxy_password", problems);
-    let proxy = match table.text("proxy", problems).as_deref() {
+    match table.text("proxy", problems).as_deref() {
         None | Some("environment") => Proxy::Environment,
         Some("none") => Proxy::Direct,
         Some(text) => {
             if let Err((message, _)) = address::check(text, "proxy") {
                 table.error("proxy", message, problems).help(
-                    "use `environment`, `none`, or an address like http://proxy:3128; a user goes into \
-                     `proxy_user`, and a password into `proxy_password`",
+                    "use `environment`, `none`, or an address like http://proxy:3128; one with a user and a password \
+                     goes into the variable HTTPS_PROXY or HTTP_PROXY",
                 );
             }
-            let password = SecretString::new("proxy_password", password.as_deref().unwrap_or_default());
-            Proxy::Address(text.to_owned(), user.clone().map(|user| (user, password)))
-        }
-    };
-    for key in ["proxy_user", "proxy_password"] {
-        if table.get(key).is_some() && !matches!(&proxy, Proxy::Address(_, Some(_))) {
-            table.error(key, format!("`{key}` needs an address in `proxy`, and `proxy_user`"), problems);
+            Proxy::Address(text.to_owned())
         }
     }
-    proxy
 }
 
 impl HttpRetry {
