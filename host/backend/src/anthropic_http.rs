@@ -34,7 +34,7 @@ impl AnthropicHttp {
             &config,
             Capabilities { generate: true, media: MediaSupport::ImagesAndFiles, ..Capabilities::default() },
         );
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), |key| {
             let key = key.map(|key| ("x-api-key", key.reveal().to_owned(), true));
             let all = key.into_iter().chain([("anthropic-version", API_VERSION.to_owned(), false)]);
             all.map(|(name, value, is_secret)| Header { name, value, is_secret }).collect()

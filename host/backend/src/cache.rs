@@ -23,7 +23,7 @@ use std::time::Instant;
 use store::Lookup;
 pub use store::{AnswerCache, AnswerCacheError, AnswerReading};
 
-/// A backend behind a cache.
+/// A backend whose answers are cached.
 pub(crate) struct CachingBackend {
     inner: Arc<dyn Backend>,
     keys: CacheKeys,

@@ -34,7 +34,7 @@ impl GeminiHttp {
             Capabilities { generate: true, media: MediaSupport::Everything, ..Capabilities::default() },
         );
         // Addresses are shown in errors, so the key is in a header, not in the query.
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), |key| {
             let key = key.map(|key| key.reveal().to_owned());
             key.map(|value| Header { name: "x-goog-api-key", value, is_secret: true }).into_iter().collect()
         })?;

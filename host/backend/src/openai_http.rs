@@ -45,7 +45,7 @@ impl OpenAiHttp {
             media: MediaSupport::Everything,
         };
         let info = info_of(&config, capabilities);
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), bearer)?;
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), bearer)?;
         Ok(OpenAiHttp {
             chat: http.url("/chat/completions")?,
             completions: http.url("/completions")?,

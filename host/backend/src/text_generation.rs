@@ -36,7 +36,7 @@ impl TextGeneration {
             _ => "",
         };
         let info = info_of(&config, Capabilities { generate: true, ..Capabilities::default() });
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), bearer)?;
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), bearer)?;
         Ok(TextGeneration { url: http.url(path)?, http, info })
     }
 }

@@ -35,10 +35,10 @@ pub(crate) struct HttpClient {
     pub(super) client: reqwest::Client,
     pub(super) host_name: String,
     /// The proxy, for messages about connections that fail; empty if there is none.
-    pub(super) by_way_of: String,
+    pub(super) proxy_hint: String,
     pub(super) host: Arc<HostLimiter>,
     pub(super) permits: Semaphore,
-    pub(super) tape: Option<Arc<HttpRecording>>,
+    pub(super) recording: Option<Arc<HttpRecording>>,
     pub(super) counters: Counters,
 }
 
@@ -48,12 +48,12 @@ impl HttpClient {
         backend_id: &str,
         config: HttpBackendConfig,
         hosts: &HttpHosts,
-        tape: Option<Arc<HttpRecording>>,
+        recording: Option<Arc<HttpRecording>>,
         headers: impl FnOnce(Option<&SecretString>) -> Vec<Header>,
     ) -> Result<HttpClient, OpenError> {
         let error = |message: String| OpenError { span: config.span, message, help: None };
         // What is played back was asked with a key, but needs none.
-        let is_replay = tape.as_ref().is_some_and(|tape| tape.is_replay());
+        let is_replay = recording.as_ref().is_some_and(|recording| recording.is_replay());
         let key = match config.key.value() {
             Ok(key) => key,
             Err(_) if is_replay => None,
@@ -63,18 +63,16 @@ impl HttpClient {
         };
         let mut map = HeaderMap::new();
         map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for header in headers(key.as_ref()) {
-            let mut value = HeaderValue::from_str(&header.value)
-                .map_err(|_| error(format!("the header `{}` cannot hold its value", header.name)))?;
-            value.set_sensitive(header.is_secret);
-            map.insert(HeaderName::from_static(header.name), value);
-        }
-        for gage_config::Header { name, value, .. } in &config.headers {
+        let own = headers(key.as_ref()).into_iter();
+        let own = own.map(|header| (header.name.to_owned(), header.value, header.is_secret));
+        let further = config.headers.iter();
+        let further = further.map(|header| (header.name.clone(), header.value.reveal().to_owned(), true));
+        for (name, text, is_secret) in own.chain(further) {
+            let mut value = HeaderValue::from_str(&text)
+                .map_err(|_| error(format!("the header `{name}` cannot hold its value")))?;
+            value.set_sensitive(is_secret);
             let name = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| error(format!("`{name}` is not the name of a header")))?;
-            let mut value = HeaderValue::from_str(value.reveal())
-                .map_err(|_| error(format!("the header `{name}` cannot hold its value")))?;
-            value.set_sensitive(true);
             map.insert(name, value);
         }
         let url = reqwest::Url::parse(&config.base_url)
@@ -87,10 +85,10 @@ impl HttpClient {
             permits: Semaphore::new(config.limits.max_concurrency),
             backend_id: backend_id.to_owned(),
             counters: Counters::default(),
-            by_way_of: by_way_of(&config.connection.proxy, &|name| std::env::var(name).ok()),
+            proxy_hint: proxy_hint(&config.connection.proxy, &|name| std::env::var(name).ok()),
             client,
             host_name,
-            tape,
+            recording,
             config,
         })
     }
@@ -126,7 +124,7 @@ fn build(
     config: &HttpBackendConfig,
     headers: HeaderMap,
 ) -> Result<reqwest::Client, (gage_config::Span, String)> {
-    // Fails only where a provider is installed already, which is as good.
+    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let HttpConnection { read_timeout, timeout, proxy, .. } = &config.connection;
     let mut builder = reqwest::Client::builder()
@@ -161,7 +159,7 @@ fn build(
 
 /// What a message says of the proxy that requests go through. Of one in a variable only the variable is named, for it may
 /// hold a password, and `NO_PROXY` may leave the host out.
-fn by_way_of(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> String {
+fn proxy_hint(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> String {
     const VARIABLES: [&str; 6] =
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     match proxy {
@@ -257,10 +255,10 @@ mod tests {
             _ => None,
         };
         for (proxy, expected) in cases {
-            let said = by_way_of(&proxy, &variable);
+            let said = proxy_hint(&proxy, &variable);
             assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
             assert!(!said.contains("pass-of-mine"), "{said}");
         }
-        assert_eq!(by_way_of(&Proxy::Environment, &|_| None), "");
+        assert_eq!(proxy_hint(&Proxy::Environment, &|_| None), "");
     }
 }

@@ -38,13 +38,13 @@ pub struct HttpConnection {
 #[derive(Clone, Debug)]
 pub struct HttpRetry {
     /// How often a request is sent again after a failure that may pass; default 5.
-    pub most: u32,
+    pub max_retries: u32,
     /// The most of the first wait; that of each further one is twice as long; default 0.5 s.
-    pub base: Duration,
+    pub first_wait: Duration,
     /// The most of any wait that nobody asked for; default 30 s.
-    pub limit: Duration,
+    pub max_wait: Duration,
     /// The longest wait that a server may ask for; default 600 s. A longer one ends the request.
-    pub asked_limit: Duration,
+    pub max_retry_after: Duration,
     /// How long a server may be out of reach before requests fail without being sent; default 60 s.
     pub outage_limit: Duration,
     /// After how many failed connections in a row the server counts as out of reach; default 16.
@@ -99,10 +99,10 @@ fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
 impl HttpRetry {
     pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpRetry {
         HttpRetry {
-            most: table.number("max_retries", 0..=100, problems).unwrap_or(5),
-            base: seconds(table, "retry_base", 0.5, problems),
-            limit: seconds(table, "retry_limit", 30.0, problems),
-            asked_limit: seconds(table, "retry_after_limit", 600.0, problems),
+            max_retries: table.number("max_retries", 0..=100, problems).unwrap_or(5),
+            first_wait: seconds(table, "retry_base", 0.5, problems),
+            max_wait: seconds(table, "retry_limit", 30.0, problems),
+            max_retry_after: seconds(table, "retry_after_limit", 600.0, problems),
             outage_limit: seconds(table, "outage_limit", 60.0, problems),
             outage_after: table.number("outage_after", 1..=100_000, problems).unwrap_or(16),
         }
