@@ -233,12 +233,12 @@ fn the_same_rows_come_from_every_format() {
         };
         format!("id{between}question{between}answer\n{}", rows.iter().map(line).collect::<String>())
     };
-    workspace.write("rows.csv", table(";"));
+    workspace.write("rows.csv", table(","));
     workspace.write("rows.tsv", table("\t"));
     let datasets = [
         ("jsonl", "loader: jsonl, params: {path: rows.jsonl, shuffle: true, seed: 7, limit: 4}".to_owned()),
         ("json", "loader: json, params: {path: rows.json, records: data.rows, shuffle: true, seed: 7, limit: 4}".to_owned()),
-        ("csv", "loader: csv, params: {path: rows.csv, delimiter: ';', shuffle: true, seed: 7, limit: 4}".to_owned()),
+        ("csv", "loader: csv, params: {path: rows.csv, shuffle: true, seed: 7, limit: 4}".to_owned()),
         ("tsv", "loader: tsv, params: {path: rows.tsv, shuffle: true, seed: 7, limit: 4}".to_owned()),
         ("two", "loader: jsonl, params: {path: [rows.jsonl, rows.jsonl], filter: {id: [q1, q2]}, exclude: {answer: a2}}".to_owned()),
     ];
@@ -518,7 +518,7 @@ fn data_stats_and_preview_describe_a_dataset() {
     workspace.write("rows.jsonl", lines.map(|line| line.to_string()).join("\n"));
     let stats = workspace.run(&["data", "stats", "rows.jsonl"]).expect_code(0);
     insta::assert_snapshot!("data_stats", stats.stdout);
-    let shown = workspace.run(&["data", "preview", "rows.jsonl", "--number", "2"]).expect_code(0);
+    let shown = workspace.run(&["data", "preview", "rows.jsonl", "--max-samples", "2"]).expect_code(0);
     insta::assert_snapshot!("data_preview", shown.stdout);
     let schema = workspace.run(&["schema", "sample"]).expect_code(0);
     let schema = schema.stdout_json();

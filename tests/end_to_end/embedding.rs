@@ -30,7 +30,7 @@ backends:
   - {{backend_id: model, type: openai_http, config: {{base_url: '{uri}/v1', model: m}}}}
   - backend_id: vectors
     type: openai_http
-    config: {{base_url: '{uri}/v1', model: v, embedding_model: compass, max_retries: 0}}
+    config: {{base_url: '{uri}/v1', model: compass, max_retries: 0}}
 role_adapters:
   - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
   - {{adapter_id: embedder, role_type: helper_model, backend_id: vectors}}
@@ -196,10 +196,7 @@ fn invalid_embed_steps_are_refused_before_any_request() {
     workspace.write("rows.jsonl", rows());
     let whole = suite(&server, "", "");
     for (text, expected) in [
-        (
-            whole.replace("type: openai_http\n", "type: tgi\n").replace(", embedding_model: compass", ""),
-            "the backend `vectors` has no embeddings",
-        ),
+        (whole.replace("type: openai_http\n", "type: tgi\n"), "the backend `vectors` has no embeddings"),
         (whole.replace("{step: embed}, ", ""), "the task `rows` has no step `embed`"),
         (
             whole.replace("role_type: helper_model", "role_type: judge_model"),

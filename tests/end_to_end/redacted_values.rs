@@ -21,7 +21,7 @@ fn changed_redacted_value_fails_lock_and_resume() {
     for (keys, place) in [
         ("extra_body: {style: '${STYLE_KEY}'}", "extra_body.style"),
         ("extra_body: {deep: [{signature: '${STYLE_KEY}'}]}", "extra_body.deep[0].signature"),
-        ("generation_parameters: {friend_token: '${STYLE_KEY}'}", "generation_parameters.friend_token"),
+        ("extra_body: {friend_token: '${STYLE_KEY}'}", "extra_body.friend_token"),
         ("extra_body: {upstream: 'ftp://me:${STYLE_KEY}@h/a'}", "extra_body.upstream"),
     ] {
         let workspace = workspace_with_keys(&server, keys);

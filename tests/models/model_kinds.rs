@@ -156,7 +156,7 @@ fn settings_for_gpus_are_told_to_have_no_effect() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     let model = format!(
-        "type: llama_cpp\n    config: {{model_path: '{}', n_gpu_layers: 4, main_gpu: 0, split_mode: none}}",
+        "type: llama_cpp\n    config: {{model_path: '{}', gpu_layers: 4, main_gpu: 0, split_mode: none}}",
         tiny().display()
     );
     workspace.write("suite.yaml", suite(&model, "[exact_match]"));

@@ -13,10 +13,12 @@ use gage_config::HttpBackendConfig;
 use gage_core::{ModelOutput, Object};
 use reply::MessageReader;
 
+/// The version of the API, as a date.
+const API_VERSION: &str = "2023-06-01";
+
 /// A client of one server.
 pub(crate) struct AnthropicHttp {
     http: HttpClient,
-    stream: bool,
     messages: reqwest::Url,
     info: BackendInfo,
 }
@@ -26,20 +28,18 @@ impl AnthropicHttp {
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
-        version: String,
-        stream: bool,
         shared: &OpenOptions,
     ) -> Result<AnthropicHttp, OpenError> {
         let info = info_of(
             &config,
             Capabilities { generate: true, media: MediaSupport::ImagesAndFiles, ..Capabilities::default() },
         );
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), |key| {
             let key = key.map(|key| ("x-api-key", key.reveal().to_owned(), true));
-            let all = key.into_iter().chain([("anthropic-version", version, false)]);
+            let all = key.into_iter().chain([("anthropic-version", API_VERSION.to_owned(), false)]);
             all.map(|(name, value, is_secret)| Header { name, value, is_secret }).collect()
         })?;
-        Ok(AnthropicHttp { messages: http.url("/messages")?, http, stream, info })
+        Ok(AnthropicHttp { messages: http.url("/messages")?, http, info })
     }
 }
 
@@ -55,7 +55,7 @@ impl Backend for AnthropicHttp {
 
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let id = request.id.clone();
-        let (body, longest) = request::body_of(*request, self.http.config(), self.stream)?;
+        let (body, longest) = request::body_of(*request, self.http.config())?;
         let call = HttpCall::new(&id, &self.messages, &body, Some(longest))?;
         self.http.generate(call, MessageReader::default, ResponseParser::plain()).await
     }

@@ -329,11 +329,6 @@ pub trait Backend: Send + Sync {
         Ok(())
     }
 
-    /// What the model is called that makes vectors, where that is another one.
-    fn embedding_model(&self) -> &str {
-        &self.info().model
-    }
-
     /// Turns texts into vectors.
     ///
     /// # Errors

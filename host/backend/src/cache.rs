@@ -23,7 +23,7 @@ use std::time::Instant;
 use store::Lookup;
 pub use store::{AnswerCache, AnswerCacheError, AnswerReading};
 
-/// A backend behind a cache.
+/// A backend whose answers are cached.
 pub(crate) struct CachingBackend {
     inner: Arc<dyn Backend>,
     keys: CacheKeys,
@@ -139,10 +139,6 @@ impl Backend for CachingBackend {
     ) -> Result<Reply<RollingOutput>, BackendError> {
         let key = self.info().capabilities.rolling_loglikelihood.then(|| self.keys.of_rolling(&request));
         self.answer(key, self.inner.rolling_loglikelihood(request)).await
-    }
-
-    fn embedding_model(&self) -> &str {
-        self.inner.embedding_model()
     }
 
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {

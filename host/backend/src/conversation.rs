@@ -133,7 +133,7 @@ pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) ->
         details.insert("headers_digest".to_owned(), Digest::of_json(&headers.into()).to_string().into());
     }
     BackendInfo {
-        kind: config.kind().name(),
+        kind: config.kind.name(),
         model: config.model.clone(),
         capabilities,
         max_concurrency: config.limits.max_concurrency,

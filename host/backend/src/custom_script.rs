@@ -21,7 +21,7 @@ const QUEUE: usize = 1024;
 const WAITING_THREADS: usize = 16;
 const COMPUTING_THREADS: usize = 4;
 
-/// A component behind a queue: what waits is answered in batches, on a few threads of its own.
+/// A component with a queue: queued requests are answered in batches, on a few threads of its own.
 /// They end when the queue is closed, and are not waited for, since they may be within a call.
 pub(crate) struct CustomScript {
     component: Arc<BackendComponent>,

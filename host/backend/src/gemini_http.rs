@@ -27,7 +27,6 @@ impl GeminiHttp {
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
-        stream: bool,
         shared: &OpenOptions,
     ) -> Result<GeminiHttp, OpenError> {
         let info = info_of(
@@ -35,12 +34,12 @@ impl GeminiHttp {
             Capabilities { generate: true, media: MediaSupport::Everything, ..Capabilities::default() },
         );
         // Addresses are shown in errors, so the key is in a header, not in the query.
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), |key| {
             let key = key.map(|key| key.reveal().to_owned());
             key.map(|value| Header { name: "x-goog-api-key", value, is_secret: true }).into_iter().collect()
         })?;
         let model = info.model.trim_start_matches("models/");
-        let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+        let method = if http.config().stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
         Ok(GeminiHttp { url: http.url(&format!("/models/{model}:{method}"))?, http, info })
     }
 }

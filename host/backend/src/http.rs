@@ -14,7 +14,7 @@ mod statistics;
 mod throttle_state;
 mod token_bucket;
 
-pub(crate) use client::{Header, HttpClient, certificates_of};
+pub(crate) use client::{Header, HttpClient, bearer, certificates_of};
 pub(crate) use failure::{HttpFailure, Refusal};
 pub use host_limiter::HttpHosts;
 pub use recording::{HttpRecording, RecordingError};

@@ -12,8 +12,7 @@ use crate::open_options::OpenOptions;
 use crate::openai_http::OpenAiHttp;
 use crate::text_generation::TextGeneration;
 use gage_config::{
-    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpKind, HttpProtocol, LlamaCppConfig, Node,
-    OnLongPrompt,
+    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpKind, LlamaCppConfig, Node, OnLongPrompt,
 };
 use gage_core::FieldError;
 use gage_model_protocol::ModelOptions;
@@ -35,11 +34,11 @@ pub fn check_http_files(config: &HttpBackendConfig) -> Result<(), OpenError> {
 pub fn media_support(kind: &BackendKind) -> Option<(MediaSupport, &'static str)> {
     match kind {
         BackendKind::Http(config) => {
-            let takes = match config.kind() {
+            let takes = match config.kind {
                 HttpKind::Tgi | HttpKind::HfInferenceEndpoint => MediaSupport::Nothing,
                 HttpKind::OpenAi | HttpKind::Anthropic | HttpKind::Gemini => MediaSupport::Everything,
             };
-            Some((takes, config.kind().name()))
+            Some((takes, config.kind.name()))
         }
         BackendKind::LlamaCpp(config) => {
             config.mmproj.is_none().then_some((MediaSupport::Nothing, "llama_cpp"))
@@ -115,14 +114,13 @@ fn open_http(
     options: &OpenOptions,
 ) -> Result<Arc<dyn Backend>, OpenError> {
     let config = config.clone();
-    Ok(match config.protocol.clone() {
-        HttpProtocol::OpenAi(openai) => Arc::new(OpenAiHttp::new(backend_id, config, openai, options)?),
-        HttpProtocol::Anthropic { version, stream } => {
-            Arc::new(AnthropicHttp::new(backend_id, config, version, stream, options)?)
+    Ok(match config.kind {
+        HttpKind::OpenAi => Arc::new(OpenAiHttp::new(backend_id, config, options)?),
+        HttpKind::Anthropic => Arc::new(AnthropicHttp::new(backend_id, config, options)?),
+        HttpKind::Gemini => Arc::new(GeminiHttp::new(backend_id, config, options)?),
+        HttpKind::Tgi | HttpKind::HfInferenceEndpoint => {
+            Arc::new(TextGeneration::new(backend_id, config, options)?)
         }
-        HttpProtocol::Gemini { stream } => Arc::new(GeminiHttp::new(backend_id, config, stream, options)?),
-        HttpProtocol::Tgi { stream } => Arc::new(TextGeneration::tgi(backend_id, config, stream, options)?),
-        HttpProtocol::HfInferenceEndpoint => Arc::new(TextGeneration::endpoint(backend_id, config, options)?),
     })
 }
 

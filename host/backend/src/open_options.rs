@@ -14,7 +14,7 @@ pub struct OpenOptions {
     /// The hosts that they ask, so that those which ask the same one keep to one limit.
     pub hosts: HttpHosts,
     /// Where their HTTP exchanges are recorded, or played back from.
-    pub tape: Option<Arc<HttpRecording>>,
+    pub recording: Option<Arc<HttpRecording>>,
     /// Where their answers are kept.
     pub answers: Option<Arc<AnswerCache>>,
     /// Where the model files lie that were fetched from a hub, by how the suite names them.

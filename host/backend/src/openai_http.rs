@@ -12,19 +12,18 @@ use crate::api::{
     GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply, RequestTiming,
 };
 use crate::conversation::{info_of, plain_prompt};
-use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
+use crate::http::{HttpCall, HttpClient, Refusal, ResponseParser, bearer};
 use crate::open_error::OpenError;
 use crate::open_options::OpenOptions;
 use async_trait::async_trait;
 use futures::future::try_join_all;
-use gage_config::{HttpBackendConfig, OpenAiOptions};
+use gage_config::HttpBackendConfig;
 use gage_core::{FinishReason, ModelOutput, Object, Usage};
 use stream::ChatReader;
 
 /// A client of one server.
 pub(crate) struct OpenAiHttp {
     http: HttpClient,
-    options: OpenAiOptions,
     chat: reqwest::Url,
     completions: reqwest::Url,
     embeddings: reqwest::Url,
@@ -36,30 +35,22 @@ impl OpenAiHttp {
     pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
-        options: OpenAiOptions,
         shared: &OpenOptions,
     ) -> Result<OpenAiHttp, OpenError> {
         let capabilities = Capabilities {
             generate: true,
-            loglikelihood: options.loglikelihood.is_some(),
+            loglikelihood: config.openai.loglikelihood.is_some(),
             rolling_loglikelihood: false,
             embeddings: true,
             media: MediaSupport::Everything,
         };
         let info = info_of(&config, capabilities);
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
-            let bearer = key.map(|key| ("authorization", format!("Bearer {}", key.reveal()), true));
-            let organization = options.organization.clone().map(|text| ("openai-organization", text, false));
-            let project = options.project.clone().map(|text| ("openai-project", text, false));
-            let all = bearer.into_iter().chain(organization).chain(project);
-            all.map(|(name, value, is_secret)| Header { name, value, is_secret }).collect()
-        })?;
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), bearer)?;
         Ok(OpenAiHttp {
             chat: http.url("/chat/completions")?,
             completions: http.url("/completions")?,
             embeddings: http.url("/embeddings")?,
             http,
-            options,
             info,
         })
     }
@@ -85,11 +76,11 @@ impl Backend for OpenAiHttp {
     async fn generate(&self, mut request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
         let id = std::mem::take(&mut request.id);
-        let body = request::Body::new(&request, self.http.config(), &self.options);
+        let body = request::Body::new(&request, self.http.config());
         let call = HttpCall::new(&id, url, &body, body.longest())?;
         // The request itself is not kept until the answer comes.
         drop(request);
-        let think_tags = self.options.think_tags;
+        let think_tags = self.http.config().openai.think_tags;
         let parser = ResponseParser { refused_answer: OpenAiHttp::refused_answer, ..ResponseParser::plain() };
         self.http.generate(call, || ChatReader::new(think_tags), parser).await
     }
@@ -98,7 +89,7 @@ impl Backend for OpenAiHttp {
         &self,
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
-        let Some(source) = self.options.loglikelihood else {
+        let Some(source) = self.http.config().openai.loglikelihood else {
             let message = "openai_http takes log-likelihoods from servers that give those of the prompt: set \
                            `loglikelihood: echo` or `loglikelihood: prompt_logprobs`";
             return Err(BackendError::new(BackendErrorKind::Unsupported, message));
@@ -138,14 +129,9 @@ impl Backend for OpenAiHttp {
         Ok(Reply { output: LoglikelihoodOutput { scores, usage: Some(usage) }, timing })
     }
 
-    fn embedding_model(&self) -> &str {
-        self.options.embedding_model.as_deref().unwrap_or(&self.info.model)
-    }
-
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
-        let model = self.embedding_model();
         let count = request.texts.len();
-        let body = embeddings::body_of(model, request.texts);
+        let body = embeddings::body_of(&self.info.model, request.texts);
         let call = HttpCall::new(&request.id, &self.embeddings, &body, Some(0))?;
         self.http.call(&call, || embeddings::EmbeddingReader(count), ResponseParser::plain()).await
     }

@@ -8,61 +8,37 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply,
 };
 use crate::conversation::{info_of, unsupported};
-use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
+use crate::http::{HttpCall, HttpClient, Refusal, ResponseParser, bearer};
 use crate::open_error::OpenError;
 use crate::open_options::OpenOptions;
 use async_trait::async_trait;
-use gage_config::HttpBackendConfig;
+use gage_config::{HttpBackendConfig, HttpKind};
 use gage_core::{Message, ModelOutput, Object};
-use gage_secrets::SecretString;
 use reply::TextReader;
-use request::Dialect;
 
 /// A client of one server.
 pub(crate) struct TextGeneration {
     http: HttpClient,
-    dialect: Dialect,
     url: reqwest::Url,
     info: BackendInfo,
 }
 
 impl TextGeneration {
-    /// A client of the native API of text-generation-inference; sends nothing.
-    pub(crate) fn tgi(
-        backend_id: &str,
-        config: HttpBackendConfig,
-        stream: bool,
-        shared: &OpenOptions,
-    ) -> Result<TextGeneration, OpenError> {
-        let path = if stream { "/generate_stream" } else { "/generate" };
-        TextGeneration::new(backend_id, config, Dialect::Tgi, path, shared)
-    }
-
-    /// A client of an inference endpoint; sends nothing.
-    pub(crate) fn endpoint(
+    /// Sets up the client; sends nothing.
+    pub(crate) fn new(
         backend_id: &str,
         config: HttpBackendConfig,
         shared: &OpenOptions,
     ) -> Result<TextGeneration, OpenError> {
-        TextGeneration::new(backend_id, config, Dialect::Endpoint, "", shared)
-    }
-
-    fn new(
-        backend_id: &str,
-        config: HttpBackendConfig,
-        dialect: Dialect,
-        path: &str,
-        shared: &OpenOptions,
-    ) -> Result<TextGeneration, OpenError> {
+        let path = match (config.kind, config.stream) {
+            (HttpKind::Tgi, true) => "/generate_stream",
+            (HttpKind::Tgi, false) => "/generate",
+            _ => "",
+        };
         let info = info_of(&config, Capabilities { generate: true, ..Capabilities::default() });
-        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), bearer)?;
-        Ok(TextGeneration { url: http.url(path)?, http, dialect, info })
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.recording.clone(), bearer)?;
+        Ok(TextGeneration { url: http.url(path)?, http, info })
     }
-}
-
-fn bearer(key: Option<&SecretString>) -> Vec<Header> {
-    let value = key.map(|key| format!("Bearer {}", key.reveal()));
-    value.map(|value| Header { name: "authorization", value, is_secret: true }).into_iter().collect()
 }
 
 /// The meaning of a refusal: only its words say that a prompt is too long.
@@ -94,7 +70,7 @@ impl Backend for TextGeneration {
             return Err(unsupported(self.info.kind, "tools"));
         }
         let id = request.id.clone();
-        let (body, stop, longest) = request::body_of(*request, self.http.config(), self.dialect);
+        let (body, stop, longest) = request::body_of(*request, self.http.config());
         let call = HttpCall::new(&id, &self.url, &body, longest)?;
         let parser = ResponseParser { refusal: meaning, ..ResponseParser::plain() };
         self.http.generate(call, || TextReader::new(&stop), parser).await

@@ -19,7 +19,7 @@ pub(crate) use budget::BudgetArguments;
 pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::CompareArguments;
-pub(crate) use data::{DataArguments, DataCommand, PreviewArguments, StatsArguments};
+pub(crate) use data::{DataArguments, DataCommand, StatsArguments};
 pub(crate) use export::ExportArguments;
 use gage_core::Outcome;
 pub(crate) use model::{

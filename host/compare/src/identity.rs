@@ -1,10 +1,7 @@
 //! Whether two runs are of the same thing: the same data, prompts, plugins, judges and settings. The model
 //! alone may differ.
 
-use gage_config::{
-    BackendKind, HttpProtocol, OnLongPrompt, OpenAiOptions, OutputConstraint, PipelineConfig,
-    RoleAdapterSpec, TaskSpec,
-};
+use gage_config::{BackendKind, OnLongPrompt, OutputConstraint, PipelineConfig, RoleAdapterSpec, TaskSpec};
 use gage_core::{Object, SamplingParams};
 use gage_figures::RecordedRun;
 use gage_record::{RunIdentity, differences};
@@ -281,8 +278,7 @@ fn asked(config: &PipelineConfig, role: &RoleAdapterSpec, over: SamplingParams) 
             if !http.extra_body.is_empty() {
                 asked[BODY] = json!(http.extra_body);
             }
-            if let HttpProtocol::OpenAi(OpenAiOptions { response_format: Some(format), .. }) = &http.protocol
-            {
+            if let Some(format) = &http.openai.response_format {
                 asked["response_format"] = format.clone();
             }
         }

@@ -87,19 +87,17 @@ impl PluginReference {
         problems: &mut Problems,
     ) -> Option<PluginReference> {
         let reference = PluginReference::parse(text);
-        let front = match &reference {
-            PluginReference::Name(name) | PluginReference::Member { plugin: name, .. } => name.as_str(),
+        let (front, is_python) = match &reference {
+            PluginReference::Name(name) | PluginReference::Member { plugin: name, .. } => {
+                (text, name.contains([':', '.']))
+            }
             PluginReference::File { path, .. } => {
-                let text = path.to_str().unwrap_or_default();
-                if text.ends_with(".py") {
-                    refuse_python(span, key, &format!("`{text}`"), kind, problems);
-                    return None;
-                }
-                return Some(reference);
+                let front = path.to_str().unwrap_or_default();
+                (front, front.ends_with(".py"))
             }
         };
-        if front.contains(':') || front.contains('.') {
-            refuse_python(span, key, &format!("`{text}`"), kind, problems);
+        if is_python {
+            refuse_python(span, key, &format!("`{front}`"), kind, problems);
             return None;
         }
         Some(reference)

@@ -23,8 +23,8 @@ mod source;
 
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
-    ANTHROPIC_MAX_TOKENS, ApiKey, Header, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits,
-    HttpProtocol, HttpRetry, KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, TokenLimitName,
+    ANTHROPIC_MAX_TOKENS, ApiKey, Header, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits, HttpRetry,
+    KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, TokenLimitName,
 };
 pub use elements::backend::llama_cpp::{
     CacheType, ChatTemplate, FlashAttention, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,

@@ -3,6 +3,7 @@
 use crate::node::{Entry, Node, NodeValue};
 use crate::problems::{Problem, Problems};
 use crate::source::Span;
+use strum::VariantArray;
 
 /// The entries of a mapping that were not read yet.
 pub(crate) struct MappingReader<'n> {
@@ -207,6 +208,16 @@ impl<'n> MappingReader<'n> {
                 .known(&text, choices.iter().map(|(name, _)| *name));
         }
         found
+    }
+
+    /// One of the names of an enum's variants.
+    pub(crate) fn variant<T: VariantArray + Copy + Into<&'static str>>(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems,
+    ) -> Option<T> {
+        let choices: Vec<_> = T::VARIANTS.iter().map(|value| ((*value).into(), *value)).collect();
+        self.choice(key, &choices, problems)
     }
 
     /// The items of a list, each with its path.

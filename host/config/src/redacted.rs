@@ -21,8 +21,7 @@ const SCORING: [&str; 5] = ["metrics", "plugins", "tasks", "custom", "builtin"];
 const STEPS: [&str; 3] = ["extract", "auto_eval", "report"];
 
 /// Keys of a backend that say who asks, and of a dataset.
-const CREDENTIALS: [&str; 6] =
-    ["api_key", "headers", "extra_headers", "proxy", "proxy_user", "proxy_password"];
+const CREDENTIALS: [&str; 3] = ["api_key", "headers", "proxy"];
 
 /// A value that is not written down.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -230,11 +230,7 @@ pub fn check(spec: &DatasetSpec) -> Result<(), DataError> {
 
 fn source_of_files(spec: &DatasetSpec) -> RowSource {
     let DataSource::Files(files) = &spec.source else { return RowSource::new(FileFormat::Jsonl, Vec::new()) };
-    let options = FormatOptions {
-        delimiter: files.delimiter,
-        columns: files.columns.clone(),
-        records: files.records.clone(),
-    };
+    let options = FormatOptions { columns: files.columns.clone(), records: files.records.clone() };
     let both = files.paths.iter().zip(&files.shown);
     let listed = both.map(|(path, shown)| DataFile::shown_as(path.clone(), shown.clone())).collect();
     RowSource { options, labels: labels_of(spec), ..RowSource::new(files.format, listed) }

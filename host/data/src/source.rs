@@ -122,8 +122,6 @@ pub struct LabelsFile {
 /// What a loader has to be told, beyond the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormatOptions {
-    /// `csv` and `tsv`: what stands between two fields, an ASCII character; default comma or tab.
-    pub delimiter: Option<u8>,
     /// `csv` and `tsv`: the names of the columns, for files without a header line.
     pub columns: Option<Vec<String>>,
     /// `json`: where the array lies in an object at the top, names between dots. Default: the

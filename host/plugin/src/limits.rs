@@ -94,13 +94,8 @@ impl Limits {
             host_calls: set.host_calls.unwrap_or(self.host_calls),
             result_bytes: set.result_bytes.unwrap_or(self.result_bytes),
             sample_bytes: set.sample_bytes.unwrap_or(self.sample_bytes),
-            json_depth: set.json_depth.unwrap_or(self.json_depth),
-            error_bytes: set.error_bytes.unwrap_or(self.error_bytes),
-            names_per_card: set.names_per_card.unwrap_or(self.names_per_card),
-            name_characters: set.name_characters.unwrap_or(self.name_characters),
-            log_bytes: set.log_bytes.unwrap_or(self.log_bytes),
-            log_lines: set.log_lines.unwrap_or(self.log_lines),
             component_bytes: set.component_bytes.unwrap_or(self.component_bytes),
+            ..self
         }
     }
 }

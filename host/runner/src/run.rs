@@ -200,7 +200,7 @@ impl SuiteRun<'_> {
             self.retry.is_some_and(|retry| !retry.is_empty()),
         )?;
         let opening = OpenOptions {
-            tape: recording.clone(),
+            recording: recording.clone(),
             answers,
             model_files: std::mem::take(&mut prepared.model_files),
             kernel_variants,

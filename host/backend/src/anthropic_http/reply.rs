@@ -95,7 +95,7 @@ impl MessageReader {
 impl ReplyReader for MessageReader {
     type Output = ModelOutput;
 
-    fn whole(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
+    fn read_body(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         let reply = json_of(body)?;
         HttpFailure::check("the answer is an error", &reply)?;
         let content = reply.get("content").and_then(Value::as_array);
@@ -106,7 +106,7 @@ impl ReplyReader for MessageReader {
         self.output()
     }
 
-    fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
+    fn on_event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         let event = json_of(data.as_bytes())?;
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
@@ -155,7 +155,7 @@ impl ReplyReader for MessageReader {
         self.is_complete
     }
 
-    fn end(self) -> Result<ModelOutput, HttpFailure> {
+    fn finish(self) -> Result<ModelOutput, HttpFailure> {
         if !self.has_begun || self.stop_reason.is_none() {
             return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }

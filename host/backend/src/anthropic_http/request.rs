@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 pub(super) fn body_of(
     request: GenerateRequest,
     config: &HttpBackendConfig,
-    stream: bool,
 ) -> Result<(Object, u32), BackendError> {
     let params = request.params.over(&config.default_params);
     let longest = params.max_new_tokens.unwrap_or(ANTHROPIC_MAX_TOKENS);
@@ -41,7 +40,7 @@ pub(super) fn body_of(
         ("top_p", params.top_p.map(Value::from)),
         ("top_k", params.top_k.map(Value::from)),
         ("stop_sequences", params.stop.map(Value::from)),
-        ("stream", stream.then_some(Value::Bool(true))),
+        ("stream", config.stream.then_some(Value::Bool(true))),
     ];
     put_known(&mut body, further);
     if !request.tools.is_empty() {

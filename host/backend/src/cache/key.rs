@@ -8,8 +8,8 @@ use crate::api::{
 };
 use crate::conversation::public_headers;
 use gage_config::{
-    BackendKind, BackendSpec, CustomScriptConfig, Grants, HttpBackendConfig, HttpGrant, HttpProtocol,
-    LikelihoodSource, LlamaCppConfig, Node, OnLongPrompt, OpenAiOptions, OutputConstraint, TokenLimitName,
+    BackendKind, BackendSpec, CustomScriptConfig, Grants, HttpBackendConfig, HttpGrant, LlamaCppConfig, Node,
+    OnLongPrompt, OpenAiOptions, OutputConstraint,
 };
 use gage_core::{Digest, Message, SamplingParams};
 use serde_json::{Value, json};
@@ -100,12 +100,14 @@ fn values_of(messages: &[Message]) -> Vec<Value> {
 /// A server, without what only says how it is reached and who asks.
 fn of_server(config: &HttpBackendConfig) -> Value {
     let HttpBackendConfig {
-        protocol,
+        kind: _,
+        openai,
         base_url,
         public_base_url: _,
         model,
         key: _,
         headers: _,
+        stream,
         connection: _,
         retry: _,
         limits: _,
@@ -115,7 +117,8 @@ fn of_server(config: &HttpBackendConfig) -> Value {
         span: _,
     } = config;
     json!({
-        "protocol": of_protocol(protocol),
+        "openai": of_openai(openai),
+        "stream": stream,
         "base_url": base_url,
         "model": model,
         "headers": public_headers(config),
@@ -123,46 +126,20 @@ fn of_server(config: &HttpBackendConfig) -> Value {
     })
 }
 
-fn of_protocol(protocol: &HttpProtocol) -> Value {
-    match protocol {
-        HttpProtocol::OpenAi(options) => {
-            let OpenAiOptions {
-                stream,
-                logprobs,
-                response_format,
-                organization: _,
-                project: _,
-                think_tags,
-                loglikelihood,
-                token_limit,
-                omit_params,
-                embedding_model,
-            } = options;
-            json!({
-                "stream": stream,
-                "logprobs": logprobs,
-                "response_format": response_format,
-                "think_tags": think_tags,
-                "loglikelihood": loglikelihood.map(|source| match source {
-                    LikelihoodSource::Echo => "echo",
-                    LikelihoodSource::PromptLogprobs => "prompt_logprobs",
-                }),
-                "token_limit": match token_limit {
-                    TokenLimitName::MaxTokens => "max_tokens",
-                    TokenLimitName::MaxCompletionTokens => "max_completion_tokens",
-                },
-                "omit_params": omit_params,
-                "embedding_model": embedding_model,
-            })
-        }
-        HttpProtocol::Anthropic { version, stream } => json!({"version": version, "stream": stream}),
-        HttpProtocol::Gemini { stream } | HttpProtocol::Tgi { stream } => json!({"stream": stream}),
-        HttpProtocol::HfInferenceEndpoint => Value::Null,
-    }
+fn of_openai(options: &OpenAiOptions) -> Value {
+    let OpenAiOptions { logprobs, response_format, think_tags, loglikelihood, token_limit, omit_params } =
+        options;
+    json!({
+        "logprobs": logprobs,
+        "response_format": response_format,
+        "think_tags": think_tags,
+        "loglikelihood": loglikelihood.map(<&str>::from),
+        "token_limit": <&str>::from(token_limit),
+        "omit_params": omit_params,
+    })
 }
 
-/// A model file by its digest, with how it is run. What it is called does not count, nor how many threads run it.
-/// A model file: what was found out about it, and what requests are held to.
+/// A model file by its digest, with how it is run and what requests are held to. Its name and its number of threads do not count.
 fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
     let LlamaCppConfig {
         // What came of these is among the details.

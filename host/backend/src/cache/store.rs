@@ -98,7 +98,7 @@ impl AnswerCache {
         let mut file = match File::options().read(true).write(true).open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Lookup::Nothing,
-            // A folder that may only be read is as good to read from.
+            // A read-only folder can still be read from.
             Err(_) => match File::open(&path) {
                 Ok(file) => file,
                 Err(_) => return Lookup::Nothing,

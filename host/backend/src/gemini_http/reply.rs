@@ -86,16 +86,16 @@ impl ContentReader {
 impl ReplyReader for ContentReader {
     type Output = ModelOutput;
 
-    fn whole(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
+    fn read_body(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         self.add(&json_of(body)?)?;
         self.output()
     }
 
-    fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
+    fn on_event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         self.add(&json_of(data.as_bytes())?)
     }
 
-    fn end(self) -> Result<ModelOutput, HttpFailure> {
+    fn finish(self) -> Result<ModelOutput, HttpFailure> {
         if self.finish.is_none() && self.blocked.is_none() {
             return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }

@@ -7,11 +7,12 @@ use super::statistics::Counters;
 use crate::api::BackendErrorKind;
 use crate::open_error::OpenError;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, shown_path};
-use gage_secrets::{SecretString, register_secret};
+use gage_secrets::SecretString;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use std::error::Error as _;
 use std::iter::successors;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// A header that a protocol adds, with whether its value is secret.
@@ -21,6 +22,12 @@ pub(crate) struct Header {
     pub(crate) is_secret: bool,
 }
 
+/// The header that carries a key as a bearer token.
+pub(crate) fn bearer(key: Option<&SecretString>) -> Vec<Header> {
+    let value = key.map(|key| format!("Bearer {}", key.reveal()));
+    value.map(|value| Header { name: "authorization", value, is_secret: true }).into_iter().collect()
+}
+
 /// The client of one backend.
 pub(crate) struct HttpClient {
     pub(super) config: HttpBackendConfig,
@@ -28,10 +35,10 @@ pub(crate) struct HttpClient {
     pub(super) client: reqwest::Client,
     pub(super) host_name: String,
     /// The proxy, for messages about connections that fail; empty if there is none.
-    pub(super) by_way_of: String,
+    pub(super) proxy_hint: String,
     pub(super) host: Arc<HostLimiter>,
     pub(super) permits: Semaphore,
-    pub(super) tape: Option<Arc<HttpRecording>>,
+    pub(super) recording: Option<Arc<HttpRecording>>,
     pub(super) counters: Counters,
 }
 
@@ -41,12 +48,12 @@ impl HttpClient {
         backend_id: &str,
         config: HttpBackendConfig,
         hosts: &HttpHosts,
-        tape: Option<Arc<HttpRecording>>,
+        recording: Option<Arc<HttpRecording>>,
         headers: impl FnOnce(Option<&SecretString>) -> Vec<Header>,
     ) -> Result<HttpClient, OpenError> {
         let error = |message: String| OpenError { span: config.span, message, help: None };
         // What is played back was asked with a key, but needs none.
-        let is_replay = tape.as_ref().is_some_and(|tape| tape.is_replay());
+        let is_replay = recording.as_ref().is_some_and(|recording| recording.is_replay());
         let key = match config.key.value() {
             Ok(key) => key,
             Err(_) if is_replay => None,
@@ -56,18 +63,16 @@ impl HttpClient {
         };
         let mut map = HeaderMap::new();
         map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for header in headers(key.as_ref()) {
-            let mut value = HeaderValue::from_str(&header.value)
-                .map_err(|_| error(format!("the header `{}` cannot hold its value", header.name)))?;
-            value.set_sensitive(header.is_secret);
-            map.insert(HeaderName::from_static(header.name), value);
-        }
-        for gage_config::Header { name, value, .. } in &config.headers {
+        let own = headers(key.as_ref()).into_iter();
+        let own = own.map(|header| (header.name.to_owned(), header.value, header.is_secret));
+        let further = config.headers.iter();
+        let further = further.map(|header| (header.name.clone(), header.value.reveal().to_owned(), true));
+        for (name, text, is_secret) in own.chain(further) {
+            let mut value = HeaderValue::from_str(&text)
+                .map_err(|_| error(format!("the header `{name}` cannot hold its value")))?;
+            value.set_sensitive(is_secret);
             let name = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| error(format!("`{name}` is not the name of a header")))?;
-            let mut value = HeaderValue::from_str(value.reveal())
-                .map_err(|_| error(format!("the header `{name}` cannot hold its value")))?;
-            value.set_sensitive(true);
             map.insert(name, value);
         }
         let url = reqwest::Url::parse(&config.base_url)
@@ -80,10 +85,10 @@ impl HttpClient {
             permits: Semaphore::new(config.limits.max_concurrency),
             backend_id: backend_id.to_owned(),
             counters: Counters::default(),
-            by_way_of: by_way_of(&config.connection.proxy, &|name| std::env::var(name).ok()),
+            proxy_hint: proxy_hint(&config.connection.proxy, &|name| std::env::var(name).ok()),
             client,
             host_name,
-            tape,
+            recording,
             config,
         })
     }
@@ -112,15 +117,18 @@ impl HttpClient {
     }
 }
 
+/// For the connection, before a request is sent.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
 fn build(
     config: &HttpBackendConfig,
     headers: HeaderMap,
 ) -> Result<reqwest::Client, (gage_config::Span, String)> {
-    // Fails only where a provider is installed already, which is as good.
+    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let HttpConnection { connect_timeout, read_timeout, timeout, proxy, .. } = &config.connection;
+    let HttpConnection { read_timeout, timeout, proxy, .. } = &config.connection;
     let mut builder = reqwest::Client::builder()
-        .connect_timeout(*connect_timeout)
+        .connect_timeout(CONNECT_TIMEOUT)
         .timeout(*timeout)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(config.limits.max_concurrency)
@@ -136,13 +144,9 @@ fn build(
     builder = match proxy {
         Proxy::Environment => builder,
         Proxy::Direct => builder.no_proxy(),
-        Proxy::Address(address, user) => {
-            let mut proxy = reqwest::Proxy::all(address)
+        Proxy::Address(address) => {
+            let proxy = reqwest::Proxy::all(address)
                 .map_err(|error| (config.span, format!("the proxy `{address}`: {}", describe(&error))))?;
-            if let Some((user, password)) = user {
-                register_secret(&format!("{user}:{}", password.reveal()));
-                proxy = proxy.basic_auth(user, password.reveal());
-            }
             builder.proxy(proxy)
         }
     };
@@ -155,12 +159,12 @@ fn build(
 
 /// What a message says of the proxy that requests go through. Of one in a variable only the variable is named, for it may
 /// hold a password, and `NO_PROXY` may leave the host out.
-fn by_way_of(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> String {
+fn proxy_hint(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> String {
     const VARIABLES: [&str; 6] =
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     match proxy {
         Proxy::Direct => String::new(),
-        Proxy::Address(address, _) => format!("; it goes by way of the proxy {address} (`proxy`)"),
+        Proxy::Address(address) => format!("; it goes by way of the proxy {address} (`proxy`)"),
         Proxy::Environment => {
             let is_set = |name: &&str| variable(name).is_some_and(|value| !value.trim().is_empty());
             match VARIABLES.into_iter().find(is_set) {
@@ -240,13 +244,9 @@ mod tests {
 
     #[test]
     fn a_connection_that_fails_names_its_proxy_and_no_password() {
-        let user = Some(("me".to_owned(), SecretString::new("proxy_password", "pass-of-mine")));
         let cases = [
             (Proxy::Direct, ""),
-            (
-                Proxy::Address("http://proxy.test:3128".to_owned(), user),
-                "proxy http://proxy.test:3128 (`proxy`)",
-            ),
+            (Proxy::Address("http://proxy.test:3128".to_owned()), "proxy http://proxy.test:3128 (`proxy`)"),
             (Proxy::Environment, "the proxy that ALL_PROXY names"),
         ];
         let variable = |name: &str| match name {
@@ -255,10 +255,10 @@ mod tests {
             _ => None,
         };
         for (proxy, expected) in cases {
-            let said = by_way_of(&proxy, &variable);
+            let said = proxy_hint(&proxy, &variable);
             assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
             assert!(!said.contains("pass-of-mine"), "{said}");
         }
-        assert_eq!(by_way_of(&Proxy::Environment, &|_| None), "");
+        assert_eq!(proxy_hint(&Proxy::Environment, &|_| None), "");
     }
 }

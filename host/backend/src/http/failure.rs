@@ -17,16 +17,16 @@ pub(crate) struct HttpFailure {
     /// Whether the same request may succeed later.
     pub(crate) may_pass: bool,
     /// How long the server asks to wait.
-    pub(crate) asked: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl HttpFailure {
     pub(crate) fn passing(kind: BackendErrorKind, message: impl Into<String>) -> HttpFailure {
-        HttpFailure { kind, message: message.into(), may_pass: true, asked: None }
+        HttpFailure { kind, message: message.into(), may_pass: true, retry_after: None }
     }
 
     pub(crate) fn lasting(kind: BackendErrorKind, message: impl Into<String>) -> HttpFailure {
-        HttpFailure { kind, message: message.into(), may_pass: false, asked: None }
+        HttpFailure { kind, message: message.into(), may_pass: false, retry_after: None }
     }
 
     /// An error that stands where an answer was promised. `what` says where it stood. It means what the same
@@ -174,7 +174,7 @@ pub(crate) fn shown(text: &str) -> String {
 /// The wait before the attempt that follows number `attempts`, with full jitter: anything up to the base,
 /// doubled each time, and never more than the limit. It depends on the request, so that requests which
 /// failed together do not come back together. What the server asks for is waited in any case.
-pub(crate) fn wait_before(
+pub(crate) fn backoff(
     base: Duration,
     limit: Duration,
     request: &str,
@@ -203,15 +203,15 @@ mod tests {
         let mut longest = Duration::ZERO;
         for attempts in 1..40 {
             for request in 0..50 {
-                let wait = wait_before(base, limit, &format!("q{request}"), attempts, None);
+                let wait = backoff(base, limit, &format!("q{request}"), attempts, None);
                 assert!(wait <= limit.min(base * 2_u32.pow(attempts.min(5) - 1)), "{attempts}: {wait:?}");
                 longest = longest.max(wait);
             }
         }
         assert!(longest > limit.mul_f64(0.9), "{longest:?}");
-        assert_ne!(wait_before(base, limit, "a", 1, None), wait_before(base, limit, "b", 1, None));
+        assert_ne!(backoff(base, limit, "a", 1, None), backoff(base, limit, "b", 1, None));
         for asked in [0, 900, 900_000].map(Duration::from_millis) {
-            let wait = wait_before(base, limit, "a", 1, Some(asked));
+            let wait = backoff(base, limit, "a", 1, Some(asked));
             assert!(wait >= asked && wait <= asked + limit, "{wait:?}");
         }
     }

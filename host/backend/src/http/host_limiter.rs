@@ -104,8 +104,8 @@ impl HostLimiter {
         let permits = concurrency.limit();
         let breaker = CircuitBreaker::new(BreakerSettings {
             after: retry.outage_after,
-            base: retry.base,
-            limit: retry.limit,
+            base: retry.first_wait,
+            limit: retry.max_wait,
             outage: retry.outage_limit,
         });
         let state = HostState {
@@ -345,11 +345,11 @@ impl RequestPermit<'_> {
             AttemptOutcome::ConnectionError => state.breaker.on_connection_error(now),
             AttemptOutcome::TimedOut => state.breaker.abandoned(),
         }
-        // One refusal among many answers concerns that request. Where most are refused, and none is answered that was sent
-        // behind them, all wait.
+        // One refusal among many answers concerns that request. If most requests are refused, and no later one is answered,
+        // all wait.
         let concerns_all = outcome == AttemptOutcome::Throttled
             && state.concurrency.is_refusing()
-            && !state.throttle.may_take_others(now);
+            && !state.throttle.may_still_answer(now);
         if let Some(wait) = retry_after.filter(|_| concerns_all) {
             HostLimiter::pause(&mut state, wait);
             state.throttle.on_pause();
@@ -411,10 +411,10 @@ mod tests {
 
     fn retry() -> HttpRetry {
         HttpRetry {
-            most: 0,
-            base: Duration::from_secs(1),
-            limit: Duration::from_secs(4),
-            asked_limit: Duration::from_secs(600),
+            max_retries: 0,
+            first_wait: Duration::from_secs(1),
+            max_wait: Duration::from_secs(4),
+            max_retry_after: Duration::from_secs(600),
             outage_limit: Duration::from_secs(30),
             outage_after: 3,
         }

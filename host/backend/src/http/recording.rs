@@ -1,7 +1,7 @@
 //! A run's HTTP exchanges in a file: recorded, or played back in place of a network.
 //!
 //! The file is zstd: frames of JSON lines, each frame whole in itself. Whoever brings an exchange waits until its frame
-//! is safe on the disk, so an answer that the journal of a run holds is on its tape, too. A line is an exchange, or the head that begins the file. Requests are named
+//! is safe on the disk, so an answer that the journal of a run holds is in its recording, too. A line is an exchange, or the head that begins the file. Requests are named
 //! by a digest; keys are in neither part.
 
 mod record;
@@ -42,7 +42,7 @@ struct RecordingHead {
     version: u32,
 }
 
-/// A tape that cannot be used.
+/// A recording that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be read or written.

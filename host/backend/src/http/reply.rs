@@ -16,10 +16,10 @@ pub(crate) trait ReplyReader: Send {
     type Output: Send;
 
     /// Reads an answer that came as a whole.
-    fn whole(self, body: &[u8]) -> Result<Self::Output, HttpFailure>;
+    fn read_body(self, body: &[u8]) -> Result<Self::Output, HttpFailure>;
 
     /// Takes the data of an event; says whether a piece of the answer was in it.
-    fn event(&mut self, _data: &str) -> Result<bool, HttpFailure> {
+    fn on_event(&mut self, _data: &str) -> Result<bool, HttpFailure> {
         Err(HttpFailure::lasting(
             BackendErrorKind::Protocol,
             "the server sent a stream that nobody asked for",
@@ -32,7 +32,7 @@ pub(crate) trait ReplyReader: Send {
     }
 
     /// The stream is at its end.
-    fn end(self) -> Result<Self::Output, HttpFailure>
+    fn finish(self) -> Result<Self::Output, HttpFailure>
     where
         Self: Sized,
     {
@@ -46,7 +46,7 @@ pub(super) struct BodyReader<R> {
     streamed: Option<Box<StreamedReply<R>>>,
     /// The body, or for a stream that is recorded what has come of it.
     bytes: BytesMut,
-    only: Bytes,
+    chunk: Bytes,
     is_kept: bool,
     length: usize,
     most: usize,
@@ -70,7 +70,7 @@ impl<R> StreamedReply<R> {
 
 impl<R: ReplyReader> BodyReader<R> {
     pub(super) fn new(streamed: Option<Box<StreamedReply<R>>>, is_kept: bool, most: usize) -> BodyReader<R> {
-        BodyReader { streamed, bytes: BytesMut::new(), only: Bytes::new(), is_kept, length: 0, most }
+        BodyReader { streamed, bytes: BytesMut::new(), chunk: Bytes::new(), is_kept, length: 0, most }
     }
 
     pub(super) fn length(&self) -> usize {
@@ -90,7 +90,7 @@ impl<R: ReplyReader> BodyReader<R> {
         if let Some(streamed) = &mut self.streamed {
             let StreamedReply { reader, events, began, first } = &mut **streamed;
             let event = |data: &str| {
-                if !reader.is_complete() && reader.event(data)? {
+                if !reader.is_complete() && reader.on_event(data)? {
                     first.get_or_insert_with(|| began.elapsed());
                 }
                 Ok(())
@@ -104,10 +104,10 @@ impl<R: ReplyReader> BodyReader<R> {
         }
         if self.length == chunk.len() {
             // Most answers are one chunk, which need not be copied.
-            self.only = chunk;
+            self.chunk = chunk;
         } else {
             if self.bytes.is_empty() {
-                self.bytes.extend_from_slice(&std::mem::take(&mut self.only));
+                self.bytes.extend_from_slice(&std::mem::take(&mut self.chunk));
             }
             self.bytes.extend_from_slice(&chunk);
         }
@@ -120,12 +120,12 @@ impl<R: ReplyReader> BodyReader<R> {
         self,
         whole: impl FnOnce() -> R,
     ) -> (Result<R::Output, HttpFailure>, Option<Duration>, Bytes) {
-        let body = if self.only.is_empty() { self.bytes.freeze() } else { self.only };
-        let Some(streamed) = self.streamed else { return (whole().whole(&body), None, body) };
+        let body = if self.chunk.is_empty() { self.bytes.freeze() } else { self.chunk };
+        let Some(streamed) = self.streamed else { return (whole().read_body(&body), None, body) };
         let StreamedReply { mut reader, mut events, first, .. } = *streamed;
         let is_complete = reader.is_complete();
-        let rest = events.finish(|data| if is_complete { Ok(()) } else { reader.event(data).map(|_| ()) });
-        (rest.and_then(|()| reader.end()), first, body)
+        let rest = events.finish(|data| if is_complete { Ok(()) } else { reader.on_event(data).map(|_| ()) });
+        (rest.and_then(|()| reader.finish()), first, body)
     }
 }
 

@@ -5,7 +5,7 @@
 //! condition and limit would all be closures of this module.
 
 use super::client::{HttpClient, transport};
-use super::failure::{HttpFailure, Refusal, shown, wait_before};
+use super::failure::{HttpFailure, Refusal, backoff, shown};
 use super::host_limiter::{AttemptOutcome, Rejected};
 use super::rate_limit_headers;
 use super::recording::{self, Exchange};
@@ -91,8 +91,12 @@ impl ParsedReply {
 }
 
 impl<T> Attempt<T> {
+    fn new(result: Result<T, HttpFailure>, outcome: AttemptOutcome) -> Attempt<T> {
+        Attempt { result, first: None, outcome, exhausted: None, recorded: None }
+    }
+
     fn failed(failure: HttpFailure, outcome: AttemptOutcome) -> Attempt<T> {
-        Attempt { result: Err(failure), first: None, outcome, exhausted: None, recorded: None }
+        Attempt::new(Err(failure), outcome)
     }
 }
 
@@ -139,11 +143,11 @@ impl HttpClient {
     ) -> Result<Reply<R::Output>, BackendError> {
         Counters::add(&self.counters.requests, 1);
         let retry = &self.config.retry;
-        let digest = self.tape.as_ref().map(|_| self.digest_of(call));
+        let digest = self.recording.as_ref().map(|_| self.digest_of(call));
         let (mut attempts, mut tried) = (0, 0_u32);
         loop {
             let answers_before = self.host.answers();
-            // What only a tape needs waits in a box of its own, so that no other request has room for it.
+            // What only a recording needs waits in a box of its own, so that no other request has room for it.
             let (attempt, latency) = match &digest {
                 Some(digest) => {
                     Box::pin(self.replayed_or_sent(call, digest, &reader, &reading, attempts)).await?
@@ -162,13 +166,14 @@ impl HttpClient {
                 }
                 Err(failure) => failure,
             };
-            let failure = self.within_patience(failure);
+            let failure = self.check_retry_after(failure);
             let is_refused = failure.kind == BackendErrorKind::RateLimited;
-            let waits_its_turn = is_refused && self.host.answers() > answers_before;
-            tried = tried.saturating_add(if waits_its_turn { REFUSED_RETRY_COST } else { RETRY_COST });
-            if failure.may_pass && tried <= retry.most.saturating_mul(RETRY_COST) && !self.is_replay() {
-                self.counters.sent_again(failure.kind);
-                let wait = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
+            let is_contention = is_refused && self.host.answers() > answers_before;
+            tried = tried.saturating_add(if is_contention { REFUSED_RETRY_COST } else { RETRY_COST });
+            if failure.may_pass && tried <= retry.max_retries.saturating_mul(RETRY_COST) && !self.is_replay()
+            {
+                self.counters.count_retry(failure.kind);
+                let wait = backoff(retry.first_wait, retry.max_wait, call.id, attempts, failure.retry_after);
                 tracing::debug!(
                     request = %call.id, attempts, ?wait, "sent again: {}", redact(&failure.message)
                 );
@@ -177,7 +182,7 @@ impl HttpClient {
                 retry_sleep(wait, !is_refused || self.host.refuses_at_random()).await;
                 continue;
             }
-            self.counters.failed(failure.kind);
+            self.counters.count_failure(failure.kind);
             if let Some(recorded) = attempt.recorded {
                 Box::pin(self.record(call, digest, *recorded)).await;
             }
@@ -205,12 +210,12 @@ impl HttpClient {
         let began = Instant::now();
         let attempt = self.attempt(call, reader, reading, began).await;
         let latency = began.elapsed();
-        let (asked, used) = match &attempt.result {
+        let (retry_after, used) = match &attempt.result {
             Ok(output) => (None, (reading.tokens)(output)),
-            Err(failure) => (failure.asked, None),
+            Err(failure) => (failure.retry_after, None),
         };
-        let bounded = |wait: Duration| wait.min(self.config.retry.asked_limit);
-        permit.end(attempt.outcome, asked.map(bounded), attempt.exhausted.map(bounded), used);
+        let bounded = |wait: Duration| wait.min(self.config.retry.max_retry_after);
+        permit.end(attempt.outcome, retry_after.map(bounded), attempt.exhausted.map(bounded), used);
         Ok((attempt, latency))
     }
 
@@ -230,13 +235,13 @@ impl HttpClient {
     }
 
     fn is_replay(&self) -> bool {
-        self.tape.as_ref().is_some_and(|tape| tape.is_replay())
+        self.recording.as_ref().is_some_and(|recording| recording.is_replay())
     }
 
     /// Ends a request if the server asks to wait longer than `retry_after_limit`.
-    fn within_patience(&self, failure: HttpFailure) -> HttpFailure {
-        let limit = self.config.retry.asked_limit;
-        match failure.asked {
+    fn check_retry_after(&self, failure: HttpFailure) -> HttpFailure {
+        let limit = self.config.retry.max_retry_after;
+        match failure.retry_after {
             Some(asked) if failure.may_pass && asked > limit => HttpFailure {
                 may_pass: false,
                 message: format!(
@@ -261,7 +266,7 @@ impl HttpClient {
                 "; the account has nothing left to spend: add to it, or use another key ({})",
                 self.config.key.described()
             ),
-            BackendErrorKind::Connection | BackendErrorKind::Timeout => self.by_way_of.clone(),
+            BackendErrorKind::Connection | BackendErrorKind::Timeout => self.proxy_hint.clone(),
             _ => String::new(),
         };
         let message = format!("{}: {} (tried {times}){hint}", call.url, failure.message);
@@ -280,7 +285,7 @@ impl HttpClient {
                 ),
             ),
         };
-        self.counters.failed(kind);
+        self.counters.count_failure(kind);
         BackendError { kind, message, attempts }
     }
 
@@ -313,7 +318,7 @@ impl HttpClient {
                 AttemptOutcome::Answered,
             );
         }
-        let is_kept = self.tape.is_some();
+        let is_kept = self.recording.is_some();
         let is_stream = is_success && is_event_stream(content_type);
         let mut refusal = Vec::new();
         let streamed = is_stream.then(|| StreamedReply::new(reader(), began));
@@ -407,9 +412,9 @@ impl HttpClient {
         } else if status == 404 {
             message.push_str("; are `base_url` and `model` right?");
         }
-        let asked = rate_limit_headers::retry_after(headers, SystemTime::now())
+        let retry_after = rate_limit_headers::retry_after(headers, SystemTime::now())
             .or_else(|| rate_limit_headers::retry_delay(&parsed));
-        Err(HttpFailure { kind, message, may_pass, asked })
+        Err(HttpFailure { kind, message, may_pass, retry_after })
     }
 
     /// The recorded answer to a request; `None` if this run records.
@@ -420,7 +425,7 @@ impl HttpClient {
         reader: &(impl Fn() -> R + Send + Sync),
         reading: &ResponseParser<R::Output>,
     ) -> Option<Attempt<R::Output>> {
-        let exchange = match self.tape.as_ref()?.answer(digest).await? {
+        let exchange = match self.recording.as_ref()?.answer(digest).await? {
             Ok(exchange) => exchange,
             Err(message) => {
                 tracing::debug!(request = %call.id, "{message}");
@@ -444,16 +449,10 @@ impl HttpClient {
         } else {
             self.refused(exchange.status, &HeaderMap::new(), &body, reading)
         };
-        Some(Attempt {
-            result,
-            first: None,
-            outcome: AttemptOutcome::Answered,
-            exhausted: None,
-            recorded: None,
-        })
+        Some(Attempt::new(result, AttemptOutcome::Answered))
     }
 
-    /// Names a request on a tape: by who asks, what, and where, but neither by the server's address nor by what is secret.
+    /// Names a request on a recording: by who asks, what, and where, but neither by the server's address nor by what is secret.
     fn digest_of(&self, call: &HttpCall<'_>) -> String {
         let body =
             recording::public_body(&call.body, &self.config.extra_body, &self.config.public_extra_body);
@@ -466,7 +465,7 @@ impl HttpClient {
     }
 
     async fn record(&self, call: &HttpCall<'_>, digest: Option<String>, recorded: ParsedReply) {
-        let (Some(tape), Some(digest)) = (&self.tape, digest) else { return };
+        let (Some(recording), Some(digest)) = (&self.recording, digest) else { return };
         let (body, is_base64) = match String::from_utf8(recorded.body.into()) {
             Ok(text) => (recording::without_secrets_of(text, &recorded.content_type), false),
             Err(error) => {
@@ -487,7 +486,7 @@ impl HttpClient {
             body,
             is_base64,
         };
-        tape.note(exchange).await;
+        recording.note(exchange).await;
     }
 }
 

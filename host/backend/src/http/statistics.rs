@@ -23,11 +23,11 @@ impl Counters {
         counter.fetch_add(amount as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn sent_again(&self, kind: BackendErrorKind) {
+    pub(super) fn count_retry(&self, kind: BackendErrorKind) {
         *self.retries.lock().entry(kind.name()).or_insert(0) += 1;
     }
 
-    pub(super) fn failed(&self, kind: BackendErrorKind) {
+    pub(super) fn count_failure(&self, kind: BackendErrorKind) {
         *self.failures.lock().entry(kind.name()).or_insert(0) += 1;
     }
 

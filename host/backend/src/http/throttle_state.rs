@@ -48,9 +48,9 @@ impl ThrottleState {
         self.refusing_since = None;
     }
 
-    /// Whether an answer to a request that was sent behind the refused ones may only not be there yet: within twice the time that
+    /// Whether an answer to a request that was sent after the refused ones may only not be there yet: within twice the time that
     /// answers take, and four times what usually lies between them.
-    pub(super) fn may_take_others(&self, now: Instant) -> bool {
+    pub(super) fn may_still_answer(&self, now: Instant) -> bool {
         let longest = Duration::try_from_secs_f64(2.0 * self.latency + 4.0 * self.gap).unwrap_or_default();
         self.answered.is_some()
             && self.refusing_since.is_none_or(|since| now.saturating_duration_since(since) <= longest)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A bucket that fills at an even pace. A tenth of a minute's worth may be taken at once, so that the
-/// pace is even from the beginning; whoever comes later looks when something is there again.
+/// pace is even from the beginning; later requests wait until the bucket has filled again.
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     per_minute: f64,

@@ -42,7 +42,7 @@ struct LlamaCppBackend {
     logprobs: Option<u32>,
     /// What the model is made for.
     purpose: Purpose,
-    link: Arc<ModelClient>,
+    client: Arc<ModelClient>,
 }
 
 /// Loads a model, in a process of its own, and computes the digest of its file meanwhile. The model is freed when the
@@ -70,8 +70,8 @@ pub async fn open(
     };
 
     let program = program.find(kernels, pinned)?;
-    let (link, opened) = process::start(model.clone(), program)?;
-    let (opened, digest) = tokio::join!(opened, pinned_digest(&link, &model.model_path));
+    let (client, opened) = process::start(model.clone(), program)?;
+    let (opened, digest) = tokio::join!(opened, pinned_digest(&client, &model.model_path));
     let loaded = opened.map_err(|_| not_started("it ended while it loaded the model"))??;
 
     warn_of_less(&model, &loaded);
@@ -80,7 +80,7 @@ pub async fn open(
     details.insert("file_bytes".to_owned(), gguf.file_bytes.into());
     details.insert("file_digest".to_owned(), digest?.to_string().into());
     if let Some((path, _)) = &model.lora {
-        let digest = pinned_digest(&link, path).await?;
+        let digest = pinned_digest(&client, path).await?;
         details.insert("lora_digest".to_owned(), digest.to_string().into());
     }
     details.insert("chat_template".to_owned(), template_source.into());
@@ -88,7 +88,7 @@ pub async fn open(
         details.insert("chat_template_digest".to_owned(), digest.to_string().into());
     }
     if let Some(path) = &model.mmproj {
-        let digest = pinned_digest(&link, path).await?;
+        let digest = pinned_digest(&client, path).await?;
         details.insert("mmproj_digest".to_owned(), digest.to_string().into());
     }
     let grammar = loaded.grammar.clone().map(Constraint::Grammar);
@@ -100,7 +100,7 @@ pub async fn open(
         default_params: options.default_params,
         logprobs: options.logprobs,
         purpose: gguf.purpose(),
-        link,
+        client,
     }))
 }
 
@@ -130,9 +130,9 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// The digest of a file that the model is loaded from, to which the file is pinned.
-async fn pinned_digest(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, String> {
-    let (link, path) = (Arc::clone(link), path.to_owned());
-    blocking(move || link.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.to_string()))
+async fn pinned_digest(client: &Arc<ModelClient>, path: &Path) -> Result<Digest, String> {
+    let (client, path) = (Arc::clone(client), path.to_owned());
+    blocking(move || client.files.pin(&path).map_err(|reason| GgufError::Read { path, reason }.to_string()))
         .await
 }
 
@@ -303,7 +303,7 @@ impl LlamaCppBackend {
                 format!("request '{name}': `{asked}` cannot be asked of {}: it {limits}", self.info.model);
             return Err(BackendError::new(BackendErrorKind::Unsupported, message));
         }
-        self.link.ask(Job { name, task }).await
+        self.client.ask(Job { name, task }).await
     }
 }
 
@@ -370,11 +370,11 @@ impl Backend for LlamaCppBackend {
     }
 
     fn check_files(&self) -> Result<(), String> {
-        self.link.check_files()
+        self.client.check_files()
     }
 
     fn statistics(&self) -> Object {
-        let state = self.link.state();
+        let state = self.client.state();
         let mut statistics = match json!(state.counts) {
             Value::Object(counts) => counts,
             _ => Object::new(),

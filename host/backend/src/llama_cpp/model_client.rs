@@ -34,7 +34,7 @@ pub struct ClientState {
     pub suspects: Vec<u64>,
     /// Why no request can be answered any more.
     pub ended: Option<BackendError>,
-    /// What the model counted, and those before it that crashed, as far as they told it with an answer.
+    /// The counts of the model and of the processes before it that crashed, as far as they reported them with an answer.
     pub counts: Counts,
     /// What those before it counted.
     earlier: Counts,
@@ -89,12 +89,12 @@ impl ModelClient {
             if state.suspects.is_empty()
                 && let Some(outbox) = &state.outbox
             {
-                // Where the model has just ended, whoever looks after it sends the request again.
+                // If the model has just ended, its supervisor sends the request again.
                 let _ = outbox.send(ToModel::Ask(number, Box::new(job)));
             }
             number
         };
-        let mut waiting = ReplyGuard { link: self, number: Some(number) };
+        let mut waiting = ReplyGuard { client: self, number: Some(number) };
         let done = answer.await;
         waiting.number = None;
         done.map_err(|_| internal("the model has ended; its log says why"))?
@@ -169,7 +169,7 @@ impl ClientState {
     pub fn send_pending(&mut self) {
         let Some(outbox) = &self.outbox else { return };
         let send = |number: u64, pending: &PendingRequest| {
-            // Where the model has just ended, whoever looks after it sends the request again.
+            // If the model has just ended, its supervisor sends the request again.
             let _ = outbox.send(ToModel::Ask(number, Box::new(pending.job.clone())));
         };
         match self.suspects.first() {
@@ -243,14 +243,14 @@ pub fn model_lost(message: impl Into<String>) -> BackendError {
 
 /// Cancels a request when it is dropped before its reply.
 struct ReplyGuard<'l> {
-    link: &'l ModelClient,
+    client: &'l ModelClient,
     number: Option<u64>,
 }
 
 impl Drop for ReplyGuard<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.link.cancel(number);
+            self.client.cancel(number);
         }
     }
 }

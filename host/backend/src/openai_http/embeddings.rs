@@ -20,7 +20,7 @@ pub(super) struct EmbeddingReader(pub(super) usize);
 impl ReplyReader for EmbeddingReader {
     type Output = EmbedOutput;
 
-    fn whole(self, body: &[u8]) -> Result<EmbedOutput, HttpFailure> {
+    fn read_body(self, body: &[u8]) -> Result<EmbedOutput, HttpFailure> {
         let reply = json_of(body)?;
         let data = reply.get("data").and_then(Value::as_array);
         let data = data.ok_or_else(|| HttpFailure::protocol("the answer has no `data`"))?;
@@ -62,7 +62,7 @@ mod tests {
             (json!(null), None),
         ] {
             let body = json!({"data": data, "usage": {"prompt_tokens": 3}}).to_string();
-            let found = EmbeddingReader(2).whole(body.as_bytes()).ok().map(|output| output.vectors);
+            let found = EmbeddingReader(2).read_body(body.as_bytes()).ok().map(|output| output.vectors);
             assert_eq!(found, expected, "{body}");
         }
     }

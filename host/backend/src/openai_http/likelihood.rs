@@ -51,7 +51,7 @@ pub(super) struct LikelihoodReader<'a>(pub(super) &'a LikelihoodRequest<'a>);
 impl ReplyReader for LikelihoodReader<'_> {
     type Output = ScoredTokens;
 
-    fn whole(self, body: &[u8]) -> Result<ScoredTokens, HttpFailure> {
+    fn read_body(self, body: &[u8]) -> Result<ScoredTokens, HttpFailure> {
         let reply = json_of(body)?;
         let choice =
             reply.pointer("/choices/0").ok_or_else(|| HttpFailure::protocol("the answer has no choices"))?;
@@ -202,7 +202,7 @@ mod tests {
             continuation: &continuation,
         };
         let body = reply.to_string();
-        match LikelihoodReader(&asked).whole(body.as_bytes()) {
+        match LikelihoodReader(&asked).read_body(body.as_bytes()) {
             Ok(scored) => Ok((scored.score.logprob, scored.score.token_count, scored.score.is_greedy)),
             Err(failure) => Err(failure.message),
         }

@@ -2,7 +2,7 @@
 
 use crate::api::GenerateRequest;
 use crate::conversation::{inline_media, is_plain, merge};
-use gage_config::{HttpBackendConfig, OpenAiOptions, TokenLimitName};
+use gage_config::{HttpBackendConfig, TokenLimitName};
 use gage_core::{ContentPart, MediaKind, Message, SamplingParams};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -15,17 +15,12 @@ pub(super) struct Body<'b> {
     /// Those that are sent, with the defaults of the backend.
     params: SamplingParams,
     config: &'b HttpBackendConfig,
-    options: &'b OpenAiOptions,
 }
 
 impl<'b> Body<'b> {
-    pub(super) fn new(
-        request: &'b GenerateRequest,
-        config: &'b HttpBackendConfig,
-        options: &'b OpenAiOptions,
-    ) -> Body<'b> {
+    pub(super) fn new(request: &'b GenerateRequest, config: &'b HttpBackendConfig) -> Body<'b> {
         let params = config.sent(request.params.clone().over(&config.default_params));
-        Body { request, params, config, options }
+        Body { request, params, config }
     }
 
     /// The most tokens that it may generate.
@@ -42,7 +37,7 @@ impl<'b> Body<'b> {
         let mut settings = Vec::with_capacity(8);
         self.put_params(&mut settings);
         self.put_logprobs(&mut settings);
-        if self.options.stream {
+        if self.config.stream {
             settings.push(("stream", true.into()));
             // Without it a stream does not say how many tokens it took.
             settings.push(("stream_options", json!({"include_usage": true})));
@@ -50,7 +45,7 @@ impl<'b> Body<'b> {
         if !self.is_chat() {
             return settings;
         }
-        settings.extend(self.options.response_format.clone().map(|form| ("response_format", form)));
+        settings.extend(self.config.openai.response_format.clone().map(|form| ("response_format", form)));
         if !self.request.tools.is_empty() {
             settings.push(("tools", Value::Array(self.request.tools.clone())));
             settings.extend(self.request.tool_choice.clone().map(|choice| ("tool_choice", choice)));
@@ -59,7 +54,7 @@ impl<'b> Body<'b> {
     }
 
     fn put_params(&self, settings: &mut Vec<(&'static str, Value)>) {
-        let longest = match self.options.token_limit {
+        let longest = match self.config.openai.token_limit {
             TokenLimitName::MaxCompletionTokens if self.is_chat() => "max_completion_tokens",
             _ => "max_tokens",
         };
@@ -81,7 +76,7 @@ impl<'b> Body<'b> {
 
     /// Chat completions take a switch and a number, completions the number alone.
     fn put_logprobs(&self, settings: &mut Vec<(&'static str, Value)>) {
-        let Some(alternatives) = self.options.logprobs else { return };
+        let Some(alternatives) = self.config.openai.logprobs else { return };
         if !self.is_chat() {
             settings.push(("logprobs", alternatives.into()));
             return;

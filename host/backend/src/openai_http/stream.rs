@@ -62,11 +62,11 @@ impl ChatReader {
 impl ReplyReader for ChatReader {
     type Output = ModelOutput;
 
-    fn whole(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
+    fn read_body(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         reply::read(json_of(body)?, self.think_tags)
     }
 
-    fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
+    fn on_event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         if data.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(false);
@@ -118,7 +118,7 @@ impl ReplyReader for ChatReader {
         self.is_done
     }
 
-    fn end(self) -> Result<ModelOutput, HttpFailure> {
+    fn finish(self) -> Result<ModelOutput, HttpFailure> {
         if self.finish.is_none() && !self.is_done {
             return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }

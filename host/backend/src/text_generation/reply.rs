@@ -45,11 +45,11 @@ impl TextReader<'_> {
 impl ReplyReader for TextReader<'_> {
     type Output = ModelOutput;
 
-    fn whole(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
+    fn read_body(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         self.read(&json_of(body)?)
     }
 
-    fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
+    fn on_event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         let event = json_of(data.as_bytes())?;
         HttpFailure::check("the stream ended with an error", &event)?;
         let is_piece =
@@ -64,7 +64,7 @@ impl ReplyReader for TextReader<'_> {
         self.last.is_some()
     }
 
-    fn end(self) -> Result<ModelOutput, HttpFailure> {
+    fn finish(self) -> Result<ModelOutput, HttpFailure> {
         match &self.last {
             Some(last) => self.read(last),
             None => Err(HttpFailure::protocol("the stream ended before the answer did")),

@@ -2,22 +2,14 @@
 
 use crate::api::GenerateRequest;
 use crate::conversation::{merge, plain_prompt};
-use gage_config::HttpBackendConfig;
+use gage_config::{HttpBackendConfig, HttpKind};
 use gage_core::Object;
 use serde_json::Value;
-
-/// Who is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
-    Tgi,
-    Endpoint,
-}
 
 /// The body of a request, the texts at which generation ends, and the most tokens that it may generate.
 pub(super) fn body_of(
     request: GenerateRequest,
     config: &HttpBackendConfig,
-    dialect: Dialect,
 ) -> (Object, Vec<String>, Option<u32>) {
     let params = request.params.over(&config.default_params);
     let prompt = request.prompt.unwrap_or_else(|| plain_prompt(&request.messages));
@@ -36,7 +28,7 @@ pub(super) fn body_of(
         ("repetition_penalty", params.repetition_penalty.map(Value::from)),
         ("frequency_penalty", params.frequency_penalty.map(Value::from)),
         ("return_full_text", Some(false.into())),
-        ("details", (dialect == Dialect::Tgi).then_some(Value::Bool(true))),
+        ("details", (config.kind == HttpKind::Tgi).then_some(Value::Bool(true))),
     ];
     let settings = settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
     let mut body = Object::from_iter([

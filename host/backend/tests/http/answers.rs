@@ -15,7 +15,7 @@ use std::sync::Arc;
 async fn keeping(url: &str, folder: &Path, reading: AnswerReading) -> Arc<dyn Backend> {
     let answers = AnswerCache::open(folder, 1 << 30, reading).expect("a cache");
     let options = OpenOptions { answers: Some(Arc::new(answers)), ..OpenOptions::default() };
-    let keys = ", model: m, max_retries: 0, loglikelihood: echo, embedding_model: e";
+    let keys = ", model: m, max_retries: 0, loglikelihood: echo";
     backend("openai_http", url, keys, &options).await
 }
 

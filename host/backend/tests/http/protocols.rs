@@ -85,9 +85,9 @@ fn whole(body: Value) -> Answer {
 
 #[tokio::test]
 async fn openai_conversations() {
-    let keys = ", model: m, organization: org, project: proj, extra_headers: {x-further: further}, logprobs: 1, \
+    let keys = ", model: m, headers: {openai-organization: org, openai-project: proj, x-further: further}, logprobs: 1, \
                 response_format: {type: json_object}, max_tokens_name: max_completion_tokens, omit_params: [seed], \
-                generation_parameters: {user: me, temperature: 0.5}, extra_body: {chat_template_kwargs: {a: 1}}";
+                default_params: {temperature: 0.5}, extra_body: {user: me, chat_template_kwargs: {a: 1}}";
     let answer = whole(json!({
         "choices": [{
             "finish_reason": "tool_calls",

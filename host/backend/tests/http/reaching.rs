@@ -22,23 +22,16 @@ async fn a_proxy_gets_the_request_with_its_whole_address_and_who_asks() {
     let proxy = server(move |request| {
         let by = request.header("proxy-authorization").unwrap_or("nobody");
         asked.lock().expect("a lock").push(format!("{} as {by}", request.path));
-        // What repeats a password is no answer to show.
         completion(by).into()
     });
     let url = proxy.url();
-    for (keys, expected) in [
-        (format!("{ONCE}, proxy: '{url}'"), ("http://models.invalid/chat/completions as nobody", "nobody")),
-        (
-            format!("{ONCE}, proxy: '{url}', proxy_user: me, proxy_password: s3cret"),
-            ("http://models.invalid/chat/completions as Basic bWU6czNjcmV0", "Basic (secret)"),
-        ),
-    ] {
-        let backend = backend("openai_http", "http://models.invalid", &keys, &OpenOptions::default()).await;
-        let reply = ask(backend.as_ref(), "q").await.expect("an answer");
-        let sent = seen.lock().expect("a lock").pop().unwrap_or_default();
-        assert_eq!((sent.as_str(), reply.output.answer.as_str()), expected);
-    }
-    assert_eq!(proxy.requests(), 2);
+    let keys = format!("{ONCE}, proxy: '{url}'");
+    let backend = backend("openai_http", "http://models.invalid", &keys, &OpenOptions::default()).await;
+    let reply = ask(backend.as_ref(), "q").await.expect("an answer");
+    let sent = seen.lock().expect("a lock").pop().unwrap_or_default();
+    assert_eq!(sent, "http://models.invalid/chat/completions as nobody");
+    assert_eq!(reply.output.answer, "nobody");
+    assert_eq!(proxy.requests(), 1);
 }
 
 #[tokio::test]

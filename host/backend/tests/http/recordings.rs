@@ -14,7 +14,8 @@ async fn a_run_is_played_back_without_its_server() {
         "bad" => Reply::json(400, &json!({"error": {"message": format!("no, {KEY}")}})).into(),
         question => completion(&format!("{question} by {KEY}")).into(),
     });
-    let tape = |tape: HttpRecording| OpenOptions { tape: Some(Arc::new(tape)), ..OpenOptions::default() };
+    let tape =
+        |tape: HttpRecording| OpenOptions { recording: Some(Arc::new(tape)), ..OpenOptions::default() };
     let recording = tape(HttpRecording::record(&path).expect("a tape"));
     let recorded = backend("openai_http", &server.url(), ", model: m", &recording).await;
     let mut ends = Vec::new();
@@ -23,7 +24,7 @@ async fn a_run_is_played_back_without_its_server() {
             ask(recorded.as_ref(), question).await.map(|reply| reply.output).map_err(|error| error.kind),
         );
     }
-    assert_eq!(recording.tape.as_ref().map(|tape| tape.finish().expect("written")), Some(3));
+    assert_eq!(recording.recording.as_ref().map(|tape| tape.finish().expect("written")), Some(3));
     drop(server);
 
     let bytes = std::fs::read(&path).expect("a file");

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
-    /// Show the first Samples, as they are after preprocessing.
-    Preview(PreviewArguments),
+    /// Show the first Samples, as they are after preprocessing: 3 of each dataset, or --max-samples.
+    #[command(after_help = PREVIEW_EXAMPLES)]
+    Preview(DataArguments),
     /// Read every row, and say which are no Samples and why.
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(DataArguments),
@@ -58,19 +59,8 @@ pub(crate) struct DataArguments {
 const PREVIEW_EXAMPLES: &str = "\
 Examples:
   gage-host data preview config/custom/tiny.yaml
-  gage-host data preview rows.jsonl --preprocess multi_choice --number 1
+  gage-host data preview rows.jsonl --preprocess multi_choice --max-samples 1
   gage-host data preview config/custom/tiny.yaml --json";
-
-#[derive(Args, Debug)]
-#[command(after_help = PREVIEW_EXAMPLES)]
-pub(crate) struct PreviewArguments {
-    #[command(flatten)]
-    pub(crate) data: DataArguments,
-
-    /// How many Samples of each dataset.
-    #[arg(long, short, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) number: u64,
-}
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const SECRETS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "HEADERS", "API_KEY", "CREDENTIAL"];
 
 /// A variable, as it is listed.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 struct Variable {
     name: String,
     /// The flag that it stands for.
@@ -103,13 +103,10 @@ fn groups(variable: &dyn Fn(&str) -> Option<String>) -> [Group; 3] {
 fn listed(name: &str, meaning: &str, default: &str, value: Option<String>) -> Variable {
     Variable {
         name: name.to_owned(),
-        flag: None,
-        commands: Vec::new(),
         meaning: meaning.to_owned(),
         default: Some(default).filter(|default| !default.is_empty()).map(str::to_owned),
         value,
-        successor: None,
-        no_effect: None,
+        ..Variable::default()
     }
 }
 

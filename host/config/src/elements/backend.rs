@@ -13,6 +13,7 @@ use gage_core::SamplingParams;
 use http::{HttpBackendConfig, HttpKind};
 use llama_cpp::LlamaCppConfig;
 use std::time::Duration;
+use strum::VariantArray;
 
 /// One backend.
 #[derive(Clone, Debug)]
@@ -43,16 +44,6 @@ enum Kind {
     LlamaCpp,
     CustomScript,
 }
-
-const KINDS: [(&str, Kind); 7] = [
-    (HttpKind::OpenAi.name(), Kind::Http(HttpKind::OpenAi)),
-    (HttpKind::Anthropic.name(), Kind::Http(HttpKind::Anthropic)),
-    (HttpKind::Gemini.name(), Kind::Http(HttpKind::Gemini)),
-    (HttpKind::Tgi.name(), Kind::Http(HttpKind::Tgi)),
-    (HttpKind::HfInferenceEndpoint.name(), Kind::Http(HttpKind::HfInferenceEndpoint)),
-    ("llama_cpp", Kind::LlamaCpp),
-    ("custom_script", Kind::CustomScript),
-];
 
 impl BackendSpec {
     /// The sampling parameters of the lowest rank.
@@ -119,7 +110,9 @@ impl BackendSpec {
 
     fn read_kind(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<BackendKind> {
         table.required("type", problems);
-        let kind = table.choice("type", &KINDS, problems);
+        let http = HttpKind::VARIANTS.iter().map(|kind| (kind.name(), Kind::Http(*kind)));
+        let local = [("llama_cpp", Kind::LlamaCpp), ("custom_script", Kind::CustomScript)];
+        let kind = table.choice("type", &http.chain(local).collect::<Vec<_>>(), problems);
         let config = table.required("config", problems)?;
         let mut config = MappingReader::open(config, table.path_of("config"), problems)?;
         let read = match kind? {

@@ -12,9 +12,11 @@ pub use chain::{HookKind, HookSpec, PreprocessSpec};
 pub use media::MediaSpec;
 pub use source::{DataSource, FileFormat, FilesSpec, HubSpec};
 use std::path::PathBuf;
+use strum::{IntoStaticStr, VariantArray};
 
 /// What becomes of the run when a row is no Sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum OnInvalid {
     /// The row keeps its place, is counted, and the run goes on, up to `max_invalid`.
     Skip,
@@ -130,9 +132,7 @@ impl DatasetSpec {
             limit: table.integer("limit", 1..=u64::MAX, problems),
             shuffle: table.boolean("shuffle", problems).unwrap_or(false),
             seed: table.integer("seed", 0..=u64::MAX, problems).unwrap_or(123),
-            on_invalid: table
-                .choice("on_invalid", &[("skip", OnInvalid::Skip), ("error", OnInvalid::Error)], problems)
-                .unwrap_or(OnInvalid::Skip),
+            on_invalid: table.variant("on_invalid", problems).unwrap_or(OnInvalid::Skip),
             max_invalid: table.float("max_invalid", 0.0..=1.0, problems).unwrap_or(0.05),
             media: MediaSpec::read(&mut table, content_root, &preprocess, problems),
             tokenizer_config,

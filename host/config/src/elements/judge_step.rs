@@ -17,9 +17,11 @@ use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
+use strum::{IntoStaticStr, VariantArray};
 
 /// How the scores of several judges become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Combine {
     /// The mean of the scores; the default.
     Mean,
@@ -56,8 +58,6 @@ pub struct JudgeSpec {
 /// What reads replies where the suite does not say it.
 const DEFAULT_JUDGE: &str = "verdict";
 const DEFAULT_ATTEMPTS: u32 = 3;
-const COMBINES: [(&str, Combine); 2] = [("mean", Combine::Mean), ("vote", Combine::Vote)];
-
 impl JudgeStep {
     /// Reads the keys of the step behind `step`.
     pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> JudgeStep {
@@ -84,7 +84,7 @@ impl JudgeStep {
         let attempts = table.number("attempts", 1..=10, problems);
         JudgeStep {
             judges,
-            combine: table.choice("combine", &COMBINES, problems).unwrap_or(Combine::Mean),
+            combine: table.variant("combine", problems).unwrap_or(Combine::Mean),
             attempts: attempts.unwrap_or(DEFAULT_ATTEMPTS),
             span: node.span,
         }

@@ -141,18 +141,6 @@ pub struct PluginLimits {
     pub result_bytes: Option<usize>,
     /// `sample_kib`, in bytes.
     pub sample_bytes: Option<usize>,
-    /// `json_depth`
-    pub json_depth: Option<usize>,
-    /// `error_kib`, in bytes.
-    pub error_bytes: Option<usize>,
-    /// `names_per_card`
-    pub names_per_card: Option<usize>,
-    /// `name_characters`
-    pub name_characters: Option<usize>,
-    /// `log_kib`, in bytes.
-    pub log_bytes: Option<usize>,
-    /// `log_lines`
-    pub log_lines: Option<usize>,
     /// `component_mib`, in bytes.
     pub component_bytes: Option<usize>,
 }
@@ -389,38 +377,28 @@ impl LlmGrant {
 impl PluginLimits {
     fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PluginLimits> {
         let mut table = MappingReader::open(node, path, problems)?;
-        let mut bytes = |key, unit: u32, most: u64| {
+        let (fuel_per_item, host_calls) = (
+            table.integer("fuel_per_item", 1..=1 << 60, problems),
+            table.integer("host_calls", 1..=1 << 40, problems),
+        );
+        let mut seconds = |key, most| table.float(key, 0.01..=most, problems).map(Duration::from_secs_f64);
+        let (wall_time, wait_time) = (seconds("wall_time", 3600.0), seconds("wait_time", 86_400.0));
+        let mut size = |key, unit: u32, most: u64| {
             table.integer(key, 1..=most, problems).map(|number| to_usize(number << unit))
         };
-        let memory_bytes = bytes("memory_mib", 20, 4095);
-        let result_bytes = bytes("result_kib", 10, 1 << 20);
-        let sample_bytes = bytes("sample_kib", 10, 1 << 20);
-        let error_bytes = bytes("error_kib", 10, 1 << 10);
-        let log_bytes = bytes("log_kib", 10, 1 << 20);
-        let component_bytes = bytes("component_mib", 20, 1 << 10);
-        let mut count = |key, most| table.integer(key, 1..=most, problems);
         let limits = PluginLimits {
-            memory_bytes,
-            table_elements: count("table_elements", 1_000_000).map(to_usize),
-            fuel_per_item: count("fuel_per_item", 1 << 60),
-            wall_time: None,
-            wait_time: None,
-            host_calls: count("host_calls", 1 << 40),
-            result_bytes,
-            sample_bytes,
-            // Deeper values could not be read at all.
-            json_depth: count("json_depth", 100).map(to_usize),
-            error_bytes,
-            names_per_card: count("names_per_card", 10_000).map(to_usize),
-            name_characters: count("name_characters", 1_000).map(to_usize),
-            log_bytes,
-            log_lines: count("log_lines", 1_000_000).map(to_usize),
-            component_bytes,
+            fuel_per_item,
+            host_calls,
+            wall_time,
+            wait_time,
+            memory_bytes: size("memory_mib", 20, 4095),
+            table_elements: size("table_elements", 0, 1_000_000),
+            result_bytes: size("result_kib", 10, 1 << 20),
+            sample_bytes: size("sample_kib", 10, 1 << 20),
+            component_bytes: size("component_mib", 20, 1 << 10),
         };
-        let wall_time = table.float("wall_time", 0.01..=3600.0, problems).map(Duration::from_secs_f64);
-        let wait_time = table.float("wait_time", 0.01..=86_400.0, problems).map(Duration::from_secs_f64);
         table.finish(problems);
-        Some(PluginLimits { wall_time, wait_time, ..limits })
+        Some(limits)
     }
 }
 

@@ -8,9 +8,11 @@ use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use gage_core::SamplingParams;
+use strum::{IntoStaticStr, VariantArray};
 
 /// What a role does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum RoleType {
     /// The model under test.
     DutModel,
@@ -25,14 +27,6 @@ pub enum RoleType {
 }
 
 impl RoleType {
-    const CHOICES: [(&'static str, RoleType); 5] = [
-        ("dut_model", RoleType::DutModel),
-        ("judge_model", RoleType::JudgeModel),
-        ("helper_model", RoleType::HelperModel),
-        ("context_provider", RoleType::ContextProvider),
-        ("tool_provider", RoleType::ToolProvider),
-    ];
-
     /// Whether a role adapter's component may stand between a step and such a role.
     pub fn takes_adapter(self) -> bool {
         matches!(self, RoleType::ContextProvider | RoleType::ToolProvider | RoleType::HelperModel)
@@ -40,7 +34,7 @@ impl RoleType {
 
     /// The name in a configuration.
     pub fn name(self) -> &'static str {
-        RoleType::CHOICES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+        self.into()
     }
 }
 
@@ -89,7 +83,7 @@ impl RoleAdapterSpec {
         let mut table = MappingReader::open(node, path, problems)?;
         let adapter_id = table.required_id("adapter_id", problems).unwrap_or_default();
         table.required("role_type", problems);
-        let role_type = table.choice("role_type", &RoleType::CHOICES, problems);
+        let role_type = table.variant("role_type", problems);
         if let Some(node) = table.refused("class_path") {
             refuse_python(node.span, &table.path_of("class_path"), "`class_path`", "role-adapter", problems);
         }
@@ -154,8 +148,8 @@ fn read_adapter(
     let node = table.get("adapter")?;
     if let Some(role_type) = role_type.filter(|role_type| !role_type.takes_adapter()) {
         let message = format!("a role of the type `{}` has no `adapter`", role_type.name());
-        let allowed = RoleType::CHOICES.iter().filter(|(_, kind)| kind.takes_adapter());
-        let allowed: Vec<&str> = allowed.map(|(name, _)| *name).collect();
+        let allowed = RoleType::VARIANTS.iter().filter(|kind| kind.takes_adapter());
+        let allowed: Vec<&str> = allowed.map(|kind| kind.name()).collect();
         problems.error(node.span, &path, message).help(format!(
             "it is for roles of the type {}; the model under test is changed by a backend of the type custom_script, what a \
              judge reads by `judge`",

@@ -2,6 +2,8 @@
 
 use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
+use crate::source::Span;
+use gage_core::Object;
 pub use gage_core::SamplingParams;
 use serde_json::Value;
 
@@ -13,16 +15,22 @@ pub(crate) fn read(
 ) -> SamplingParams {
     let Some(node) = table.free_map(key, problems) else { return SamplingParams::default() };
     let Value::Object(object) = node.to_json() else { return SamplingParams::default() };
-    match SamplingParams::from_object(object) {
-        Ok(params) => params,
-        Err(found) => {
-            for problem in found {
-                let place = node.nearest(&problem.pointer);
-                let name = problem.pointer.trim_start_matches('/');
-                let key = format!("{}.{name}", table.path_of(key));
-                problems.error(place.span, &key, format!("`{name}`: {}", problem.message));
-            }
-            SamplingParams::default()
+    read_object(object, &table.path_of(key), |pointer| node.nearest(pointer).span, problems)
+}
+
+/// Reads sampling parameters; `span_of` finds the place of one by its JSON pointer.
+pub(crate) fn read_object(
+    object: Object,
+    path: &str,
+    span_of: impl Fn(&str) -> Span,
+    problems: &mut Problems,
+) -> SamplingParams {
+    SamplingParams::from_object(object).unwrap_or_else(|found| {
+        for problem in found {
+            let name = problem.pointer.trim_start_matches('/');
+            let message = format!("`{name}`: {}", problem.message);
+            problems.error(span_of(&problem.pointer), &format!("{path}.{name}"), message);
         }
-    }
+        SamplingParams::default()
+    })
 }

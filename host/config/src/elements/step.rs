@@ -9,9 +9,11 @@ use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
+use strum::{IntoStaticStr, VariantArray};
 
 /// What the model is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum RequestKind {
     /// To continue the conversation; the default.
     Generate,
@@ -24,12 +26,13 @@ pub enum RequestKind {
 impl RequestKind {
     /// The name in a configuration.
     pub fn name(self) -> &'static str {
-        REQUESTS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+        self.into()
     }
 }
 
 /// Which text of an option is scored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ContinuationText {
     /// Its content; the default.
     Content,
@@ -70,14 +73,6 @@ pub struct Steps {
     /// Whether metrics score the answer.
     pub auto_eval: bool,
 }
-
-const REQUESTS: [(&str, RequestKind); 3] = [
-    ("generate", RequestKind::Generate),
-    ("loglikelihood", RequestKind::Loglikelihood),
-    ("rolling_loglikelihood", RequestKind::RollingLoglikelihood),
-];
-const CONTINUATIONS: [(&str, ContinuationText); 2] =
-    [("content", ContinuationText::Content), ("id", ContinuationText::Id)];
 
 impl Steps {
     /// Reads the list `steps` of a table.
@@ -187,8 +182,8 @@ fn read_step(
 
 fn read_inference(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> InferenceStep {
     let adapter_id = table.text("adapter_id", problems);
-    let request = table.choice("request", &REQUESTS, problems).unwrap_or(RequestKind::Generate);
-    let continuation = table.choice("continuation", &CONTINUATIONS, problems);
+    let request = table.variant("request", problems).unwrap_or(RequestKind::Generate);
+    let continuation = table.variant("continuation", problems);
     let prefix = table.text("continuation_prefix", problems);
     if request != RequestKind::Loglikelihood && (continuation.is_some() || prefix.is_some()) {
         problems

@@ -8,9 +8,11 @@ use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use gage_core::{FieldPath, Outcome, Root, SamplingParams};
+use strum::{IntoStaticStr, VariantArray};
 
 /// What a failed sample does to its task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum FailurePolicy {
     /// The first one ends the task.
     FailFast,
@@ -22,25 +24,20 @@ pub enum FailurePolicy {
 }
 
 impl FailurePolicy {
-    const CHOICES: [(&'static str, FailurePolicy); 3] = [
-        ("fail_fast", FailurePolicy::FailFast),
-        ("graceful", FailurePolicy::Graceful),
-        ("best_effort", FailurePolicy::BestEffort),
-    ];
-
     /// Reads the key of this name.
     pub(crate) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<FailurePolicy> {
-        table.choice("failure_policy", &FailurePolicy::CHOICES, problems)
+        table.variant("failure_policy", problems)
     }
 
     /// The name in a configuration.
     pub fn name(self) -> &'static str {
-        FailurePolicy::CHOICES.iter().find(|(_, policy)| *policy == self).map_or("", |(name, _)| name)
+        self.into()
     }
 }
 
 /// How the samples of a task follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum LoopMode {
     /// As many at once as there is room for, none waiting for those before it.
     #[default]
@@ -134,9 +131,6 @@ const SCORABLE: [(&str, Outcome); 3] = [
     ("refused", Outcome::Refused),
 ];
 
-const MODES: [(&str, LoopMode); 2] =
-    [("fire_and_forget", LoopMode::FireAndForget), ("sequential", LoopMode::Sequential)];
-
 /// Samples that are prepared ahead, as a multiple of the concurrency, where the suite does not say it.
 const PREFETCH: usize = 2;
 
@@ -148,7 +142,7 @@ impl TaskSettings {
             concurrency: size("concurrency", 100_000),
             prefetch_factor: size("prefetch_factor", 1_000),
             max_samples: table.integer("max_samples", 1..=u64::MAX, problems),
-            mode: table.choice("mode", &MODES, problems),
+            mode: table.variant("mode", problems),
             shuffle: table.boolean("shuffle", problems),
             shuffle_seed: table.integer("shuffle_seed", 0..=u64::MAX, problems),
             failure_policy: FailurePolicy::read(table, problems),

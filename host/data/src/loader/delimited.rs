@@ -27,12 +27,11 @@ struct DelimitedLines {
 
 impl Delimited {
     /// Reads the header, unless the columns are named.
-    pub(crate) fn open(input: Input, options: &FormatOptions, usual: u8) -> Result<Delimited, LoaderError> {
-        let delimiter = options.delimiter.unwrap_or(usual);
-        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r' | 0) {
-            let message = "the delimiter must be an ASCII character, but no quote and no end of a line";
-            return Err(LoaderError::Unsuited(message.to_owned()));
-        }
+    pub(crate) fn open(
+        input: Input,
+        options: &FormatOptions,
+        delimiter: u8,
+    ) -> Result<Delimited, LoaderError> {
         let mut delimited = Delimited {
             input,
             fields: FieldSplitter::new(delimiter),

@@ -1,7 +1,7 @@
 //! The step `embed`, made ready.
 
 use gage_config::{
-    BackendKind, BackendSpec, EmbedStep, HttpProtocol, PipelineConfig, Problems, RoleAdapterSpec, TaskSpec,
+    BackendKind, BackendSpec, EmbedStep, HttpKind, PipelineConfig, Problems, RoleAdapterSpec, TaskSpec,
 };
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) fn plan_embed(
 fn has_embeddings(backend: &BackendSpec) -> bool {
     match &backend.kind {
         BackendKind::LlamaCpp(_) => true,
-        BackendKind::Http(http) => matches!(http.protocol, HttpProtocol::OpenAi(_)),
+        BackendKind::Http(http) => http.kind == HttpKind::OpenAi,
         BackendKind::CustomScript(_) => false,
     }
 }

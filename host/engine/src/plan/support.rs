@@ -3,8 +3,8 @@
 use super::plan_prompt;
 use super::plugin_use::PluginUse;
 use gage_config::{
-    BackendKind, BackendSpec, HttpProtocol, PipelineConfig, PluginReference, Problems, RoleAdapterSpec,
-    TaskSpec, ToolLoopSpec,
+    BackendKind, BackendSpec, HttpKind, PipelineConfig, PluginReference, Problems, RoleAdapterSpec, TaskSpec,
+    ToolLoopSpec,
 };
 use gage_plugin::{Registry, RoleAdapter, RoleAdapterKind};
 use gage_template::PromptRenderer;
@@ -92,12 +92,7 @@ pub(super) fn plan_tools(
 fn calls_tools(backend: &BackendSpec) -> bool {
     match &backend.kind {
         BackendKind::LlamaCpp(_) => false,
-        BackendKind::Http(http) => {
-            matches!(
-                http.protocol,
-                HttpProtocol::OpenAi(_) | HttpProtocol::Anthropic { .. } | HttpProtocol::Gemini { .. }
-            )
-        }
+        BackendKind::Http(http) => !matches!(http.kind, HttpKind::Tgi | HttpKind::HfInferenceEndpoint),
         // Its component may.
         BackendKind::CustomScript(_) => true,
     }

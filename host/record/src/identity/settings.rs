@@ -56,7 +56,6 @@ const BACKEND: &[&str] = &[
     "requests_per_minute",
     "tokens_per_minute",
     "timeout",
-    "connect_timeout",
     "read_timeout",
     "threads",
     "slots",

@@ -1,6 +1,6 @@
 //! `gage-host data preview`: the first Samples, as people read them.
 
-use crate::arguments::PreviewArguments;
+use crate::arguments::DataArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
 use gage_core::{ContentPart, Message, Sample};
@@ -9,17 +9,18 @@ use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
+/// Samples of each dataset that are shown.
+const DEFAULT_SAMPLES: u64 = 3;
 /// Lines of a text that are shown.
 const MAX_PREVIEW_LINES: usize = 12;
 
-pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> {
-    let datasets = super::datasets(&arguments.data, false)?;
+pub(super) fn preview(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
+    let datasets = super::datasets(arguments, false)?;
     for dataset in &datasets {
         let mut first = Vec::new();
-        let most = arguments.data.max_samples.map_or(arguments.number, |most| most.min(arguments.number));
         let read = super::read(
             dataset,
-            Some(most),
+            Some(arguments.max_samples.unwrap_or(DEFAULT_SAMPLES)),
             |sample| sample,
             |prepared| {
                 first.push(prepared);
@@ -27,7 +28,7 @@ pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> 
             },
         );
         for prepared in first {
-            match arguments.data.print.json {
+            match arguments.print.json {
                 true => terminal::print_line(to_json(prepared))?,
                 false => show(dataset, &prepared)?,
             }

@@ -2,7 +2,7 @@
 
 use super::detectable;
 use crate::arguments::PlanArguments;
-use crate::terminal::{Style, wrap};
+use crate::terminal::Style;
 use gage_engine::{Estimate, Plan, Range, TaskEstimate, TokensBy};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -147,22 +147,13 @@ fn table(rows: &[Row], style: &Style) -> Vec<String> {
     }
     let line = |row: &Row| {
         let cells = kept.iter().zip(&widths).map(|(place, width)| {
-            let cell = shortened(&row[*place], *width);
+            let cell = console::truncate_str(&row[*place], *width, "…");
             let blanks = " ".repeat(width.saturating_sub(cell.width()));
-            if *place == 0 { cell + &blanks } else { blanks + &cell }
+            if *place == 0 { cell.into_owned() + &blanks } else { blanks + &cell }
         });
         cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
     };
     std::iter::once(style.bold(&line(&titles))).chain(rows.iter().map(line)).collect()
-}
-
-/// A text that fits a width: its beginning, with an ellipsis where it is cut.
-fn shortened(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let beginning = wrap(text, width.saturating_sub(1)).into_iter().next().unwrap_or_default();
-    beginning + "…"
 }
 
 /// A text in lines of at most so many columns, broken between words.

@@ -3,6 +3,7 @@
 use super::pace::{Pace, clock};
 use super::tally::Snapshot;
 use anstyle::{AnsiColor, Style};
+use console::truncate_str;
 use gage_core::printable_line;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -122,7 +123,8 @@ fn painted(row: &[Piece], parts: &[(&PartLayout, usize)], has_colour: bool) -> S
 
 fn pieces(task: &Snapshot, pace: &Pace) -> Vec<Piece> {
     let piece = |part, text: String| Piece { part, text };
-    let mut pieces = vec![piece(Part::Name, shortened(&printable_line(&task.task_id), NAME))];
+    let mut pieces =
+        vec![piece(Part::Name, truncate_str(&printable_line(&task.task_id), NAME, "…").into_owned())];
     match task.total.filter(|total| *total > 0) {
         Some(total) => {
             // A task may have more samples than its dataset said.
@@ -142,7 +144,7 @@ fn pieces(task: &Snapshot, pace: &Pace) -> Vec<Piece> {
         None => pieces.push(piece(Part::Left, clock(task.elapsed))),
     }
     if let Some((metric_id, score)) = &task.score {
-        pieces.push(piece(Part::Metric, shortened(&printable_line(metric_id), NAME)));
+        pieces.push(piece(Part::Metric, truncate_str(&printable_line(metric_id), NAME, "…").into_owned()));
         pieces.push(piece(Part::Score, number(score.mean)));
         if let Some((low, high)) = score.interval {
             pieces.push(piece(Part::Interval, format!("[{}, {}]", number(low), number(high))));
@@ -169,21 +171,6 @@ fn kinds_of(failures: &[(String, u64)]) -> String {
 /// Four digits that matter between -10 and 10, else as few as a person reads.
 fn number(value: f64) -> String {
     if value.abs() < 10.0 { format!("{value:.4}") } else { format!("{value:.1}") }
-}
-
-fn shortened(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let mut short = String::new();
-    for character in text.chars() {
-        if short.width() + unicode_width::UnicodeWidthChar::width(character).unwrap_or(0) >= columns {
-            break;
-        }
-        short.push(character);
-    }
-    short.push('…');
-    short
 }
 
 #[cfg(test)]

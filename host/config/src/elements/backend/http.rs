@@ -9,8 +9,9 @@ mod protocol;
 pub(crate) use address::check as check_address;
 pub use key::{ApiKey, Header, KeyError, KeySource};
 pub use limits::{HttpConnection, HttpLimits, HttpRetry, Proxy};
-pub use protocol::{HttpKind, HttpProtocol, LikelihoodSource, OpenAiOptions, TokenLimitName};
+pub use protocol::{HttpKind, LikelihoodSource, OpenAiOptions, TokenLimitName};
 
+use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
@@ -23,8 +24,10 @@ pub const ANTHROPIC_MAX_TOKENS: u32 = 4096;
 /// A server that is asked over HTTP.
 #[derive(Clone, Debug)]
 pub struct HttpBackendConfig {
-    /// What it speaks, with what only this protocol has.
-    pub protocol: HttpProtocol,
+    /// Its protocol.
+    pub kind: HttpKind,
+    /// What only `openai_http` has; the defaults elsewhere.
+    pub openai: OpenAiOptions,
     /// Where the API begins, without a slash at its end.
     pub base_url: String,
     /// The same as it may be written down, where it comes from a variable whose name says that it is secret.
@@ -35,6 +38,8 @@ pub struct HttpBackendConfig {
     pub key: ApiKey,
     /// Further headers.
     pub headers: Vec<Header>,
+    /// Whether answers come in pieces, so that the first is timed; default false.
+    pub stream: bool,
     /// How it is reached.
     pub connection: HttpConnection,
     /// What is sent again, and when.
@@ -52,19 +57,14 @@ pub struct HttpBackendConfig {
 }
 
 impl HttpBackendConfig {
-    /// Which kind of backend it is.
-    pub fn kind(&self) -> HttpKind {
-        self.protocol.kind()
-    }
-
     /// Of sampling parameters those that are sent, with those that always are.
     pub fn sent(&self, params: SamplingParams) -> SamplingParams {
         let greedy = params.temperature.unwrap_or(0.0);
-        match &self.protocol {
-            HttpProtocol::OpenAi(options) => {
-                options.without_omitted(SamplingParams { temperature: Some(greedy), ..params })
+        match self.kind {
+            HttpKind::OpenAi => {
+                self.openai.without_omitted(SamplingParams { temperature: Some(greedy), ..params })
             }
-            HttpProtocol::Anthropic { .. } => {
+            HttpKind::Anthropic => {
                 let thinks = self.extra_body.contains_key("thinking");
                 SamplingParams {
                     max_new_tokens: Some(params.max_new_tokens.unwrap_or(ANTHROPIC_MAX_TOKENS)),
@@ -75,10 +75,10 @@ impl HttpBackendConfig {
                     ..SamplingParams::default()
                 }
             }
-            HttpProtocol::Gemini { .. } => {
+            HttpKind::Gemini => {
                 SamplingParams { temperature: Some(greedy), min_p: None, repetition_penalty: None, ..params }
             }
-            HttpProtocol::Tgi { .. } | HttpProtocol::HfInferenceEndpoint => {
+            HttpKind::Tgi | HttpKind::HfInferenceEndpoint => {
                 let draws = !params.is_greedy();
                 SamplingParams {
                     temperature: Some(greedy),
@@ -95,16 +95,16 @@ impl HttpBackendConfig {
 
     /// What is wrong, and what to do, where it cannot say how likely a continuation is.
     pub fn lacks_loglikelihood(&self) -> Option<(String, &'static str)> {
-        match &self.protocol {
-            HttpProtocol::OpenAi(options) if options.loglikelihood.is_some() => None,
-            HttpProtocol::OpenAi(_) => Some((
+        match self.kind {
+            HttpKind::OpenAi if self.openai.loglikelihood.is_some() => None,
+            HttpKind::OpenAi => Some((
                 "openai_http has no log-likelihood: chat completions do not give it".to_owned(),
                 "use `request: generate`, a backend of the type llama_cpp or custom_script, or a server whose \
                  completions give the log-probabilities of a prompt: `loglikelihood: echo` or \
                  `loglikelihood: prompt_logprobs`",
             )),
             _ => Some((
-                format!("{} has no log-likelihood: its protocol does not give it", self.kind().name()),
+                format!("{} has no log-likelihood: its protocol does not give it", self.kind.name()),
                 "use `request: generate`, or another type of backend",
             )),
         }
@@ -127,7 +127,12 @@ pub(super) fn read(
     let connection = HttpConnection::read(&mut table, problems);
     let retry = HttpRetry::read(&mut table, problems);
     let limits = HttpLimits::read(&mut table, problems);
-    let protocol = HttpProtocol::read(kind, &mut table, problems);
+    let has_stream = kind != HttpKind::HfInferenceEndpoint;
+    let stream = has_stream && table.boolean("stream", problems).unwrap_or(false);
+    let openai = match kind {
+        HttpKind::OpenAi => OpenAiOptions::read(&mut table, problems),
+        _ => OpenAiOptions::default(),
+    };
     let model = if kind.needs_model() {
         let model = table.required_text("model", problems);
         if model.as_deref() == Some("") {
@@ -138,26 +143,25 @@ pub(super) fn read(
     } else {
         Some(table.text("model", problems).unwrap_or_default())
     };
-    let (default_params, generation) = passing::read_params(&mut table, problems);
-    let mut extra_body = generation;
+    let default_params = sampling::read(&mut table, "default_params", problems);
     passing::refuse_params(&mut table, problems);
-    if let Some(serde_json::Value::Object(given)) = table.free_map("extra_body", problems).map(Node::to_json)
-    {
-        extra_body.extend(given);
-    }
+    let given = table.free_map("extra_body", problems).map(Node::to_json);
     let span = table.span;
     let (further, params_below) = passing::read_further(table, kind, problems);
     let default_params = default_params.over(&params_below);
     // What is written under `extra_body` was meant for it, so it wins.
-    let extra_body: Object = further.into_iter().chain(extra_body).collect();
+    let extra_body: Object = match given {
+        Some(serde_json::Value::Object(given)) => further.into_iter().chain(given).collect(),
+        _ => further,
+    };
     let public_of = |key: &String| {
-        let sections = [public.get("extra_body"), public.get("generation_parameters")];
-        let section = sections.into_iter().flatten().find_map(|section| section.get(key));
+        let section = public.get("extra_body").and_then(|section| section.get(key));
         section.or_else(|| public.get(key)).cloned().unwrap_or_default()
     };
     let public_extra_body = extra_body.keys().map(|key| (key.clone(), public_of(key))).collect();
     Some(Box::new(HttpBackendConfig {
-        protocol,
+        kind,
+        openai,
         public_base_url: match public.get("base_url").and_then(serde_json::Value::as_str) {
             Some(public) => public.trim_end_matches('/').to_owned(),
             None => base_url.clone()?,
@@ -166,6 +170,7 @@ pub(super) fn read(
         model: model?,
         key,
         headers,
+        stream,
         connection,
         retry,
         limits,

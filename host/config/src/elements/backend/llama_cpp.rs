@@ -8,6 +8,7 @@ use crate::source::Span;
 use gage_core::SamplingParams;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use strum::{IntoStaticStr, VariantArray};
 
 /// Which chat template renders a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,8 @@ pub enum ChatTemplate {
 }
 
 /// Which build of the program `gage-model` runs a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Kernels {
     /// The fastest that lies beside the program and that this machine can run.
     #[default]
@@ -31,7 +33,8 @@ pub enum Kernels {
 }
 
 /// What becomes of a prompt that leaves no room in the context.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum OnLongPrompt {
     /// The request fails.
     #[default]
@@ -41,8 +44,9 @@ pub enum OnLongPrompt {
 }
 
 /// Whether attention is computed by the fused kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum FlashAttention {
     /// Where the device has it.
     #[default]
@@ -54,8 +58,9 @@ pub enum FlashAttention {
 }
 
 /// How the keys or the values of the memory of attention are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum CacheType {
     /// 32 bits.
     F32,
@@ -70,29 +75,10 @@ pub enum CacheType {
     Q4_0,
 }
 
-const KERNELS: [(&str, Kernels); 2] = [("auto", Kernels::Auto), ("baseline", Kernels::Baseline)];
-const ON_LONG_PROMPT: [(&str, OnLongPrompt); 2] =
-    [("error", OnLongPrompt::Error), ("truncate_left", OnLongPrompt::TruncateLeft)];
-
-impl FlashAttention {
-    const NAMES: [(&'static str, FlashAttention); 3] =
-        [("auto", FlashAttention::Auto), ("on", FlashAttention::On), ("off", FlashAttention::Off)];
-}
-
-impl CacheType {
-    /// The names, as they are written.
-    pub const NAMES: [(&'static str, CacheType); 5] = [
-        ("f32", CacheType::F32),
-        ("f16", CacheType::F16),
-        ("bf16", CacheType::Bf16),
-        ("q8_0", CacheType::Q8_0),
-        ("q4_0", CacheType::Q4_0),
-    ];
-}
-
 /// How a model is split over several GPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum SplitMode {
     /// Whole layers to each.
     #[default]
@@ -101,12 +87,6 @@ pub enum SplitMode {
     Row,
     /// Not at all: `main_gpu` has all of it.
     None,
-}
-
-impl SplitMode {
-    /// The names, as they are written.
-    pub const NAMES: [(&'static str, SplitMode); 3] =
-        [("layer", SplitMode::Layer), ("row", SplitMode::Row), ("none", SplitMode::None)];
 }
 
 /// What answers are held to.
@@ -214,18 +194,16 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
         slots: table.number("slots", 1..=64, problems).unwrap_or(8),
         threads: table.number("threads", 1..=1024, problems),
         batch_size: table.number("batch_size", 32..=8192, problems).unwrap_or(512),
-        gpu_layers: gpu_layers(table, problems),
+        gpu_layers: table.number("gpu_layers", 0..=10_000, problems).unwrap_or(0),
         main_gpu: table.number("main_gpu", 0..=63, problems),
         devices: devices(table, problems),
-        split_mode: table.choice("split_mode", &SplitMode::NAMES, problems).unwrap_or_default(),
-        flash_attention: table
-            .choice("flash_attention", &FlashAttention::NAMES, problems)
-            .unwrap_or_default(),
-        cache_type_k: table.choice("cache_type_k", &CacheType::NAMES, problems).unwrap_or_default(),
-        cache_type_v: table.choice("cache_type_v", &CacheType::NAMES, problems).unwrap_or_default(),
+        split_mode: table.variant("split_mode", problems).unwrap_or_default(),
+        flash_attention: table.variant("flash_attention", problems).unwrap_or_default(),
+        cache_type_k: table.variant("cache_type_k", problems).unwrap_or_default(),
+        cache_type_v: table.variant("cache_type_v", problems).unwrap_or_default(),
         deterministic: table.boolean("deterministic", problems).unwrap_or(false),
-        kernels: table.choice("kernels", &KERNELS, problems).unwrap_or_default(),
-        on_long_prompt: table.choice("on_long_prompt", &ON_LONG_PROMPT, problems).unwrap_or_default(),
+        kernels: table.variant("kernels", problems).unwrap_or_default(),
+        on_long_prompt: table.variant("on_long_prompt", problems).unwrap_or_default(),
         constraint: constraint(table, problems),
         logprobs: table.number("logprobs", 0..=20, problems),
         lora: lora(table, problems),
@@ -235,12 +213,6 @@ pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Op
     };
     check_together(&config, table, problems);
     model_path.map(|_| config)
-}
-
-/// `gpu_layers`, or `n_gpu_layers` as llama.cpp calls it.
-fn gpu_layers(table: &mut MappingReader<'_>, problems: &mut Problems) -> u32 {
-    let known = table.number("n_gpu_layers", 0..=10_000, problems).unwrap_or(0);
-    table.number("gpu_layers", 0..=10_000, problems).unwrap_or(known)
 }
 
 fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
@@ -340,7 +312,7 @@ mod tests {
     fn what_is_well_formed_is_read() {
         for settings in [
             "deterministic: true, kernels: baseline, on_long_prompt: truncate_left, logprobs: 0",
-            "n_gpu_layers: 99, main_gpu: 1, devices: [0, 1], flash_attention: on, cache_type_v: q8_0",
+            "gpu_layers: 99, main_gpu: 1, devices: [0, 1], flash_attention: on, cache_type_v: q8_0",
             "choices: [A, B], lora: {path: a.gguf, scale: 0.5}",
             "mmproj: p.gguf, image_max_tokens: 256, split_mode: none",
             "json_schema: {type: object}",

@@ -37,15 +37,6 @@ impl HookKind {
             HookKind::Audio => "doc_to_audio",
         }
     }
-
-    /// The word in the description of a hook.
-    pub fn name(self) -> &'static str {
-        match self {
-            HookKind::Text => "text",
-            HookKind::Visual => "visual",
-            HookKind::Audio => "audio",
-        }
-    }
 }
 
 /// A doc hook of a dataset.

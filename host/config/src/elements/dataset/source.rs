@@ -49,8 +49,6 @@ pub struct FilesSpec {
     pub paths: Vec<PathBuf>,
     /// The same as they may be written down: one that takes a part from a secret names its variable there.
     pub shown: Vec<String>,
-    /// For `csv`: what stands between values; default a comma.
-    pub delimiter: Option<u8>,
     /// For `csv` and `tsv`: the names of the columns, where the file has no line for them.
     pub columns: Option<Vec<String>>,
     /// For `json`: the path of the array within the document; default the document itself.
@@ -133,7 +131,6 @@ fn read_files(
         problems.error(node.span, &table.path_of("path"), "`path` is empty");
     }
     let has_columns = matches!(format, FileFormat::Csv | FileFormat::Tsv);
-    let delimiter = (format == FileFormat::Csv).then(|| read_delimiter(table, problems)).flatten();
     let columns = has_columns.then(|| table.texts("columns", problems)).flatten();
     if let Some(node) = table.get("columns").filter(|_| columns.as_ref().is_some_and(Vec::is_empty)) {
         problems
@@ -153,19 +150,7 @@ fn read_files(
         (settled, shown)
     });
     let (paths, shown) = both.unzip();
-    Some(FilesSpec { format, paths, shown, delimiter, columns, records })
-}
-
-fn read_delimiter(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u8> {
-    let text = table.text("delimiter", problems)?;
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Some(*byte),
-        _ => {
-            let message = "`delimiter` must be one ASCII character, and neither a quote nor a line break";
-            table.error("delimiter", message, problems);
-            None
-        }
-    }
+    Some(FilesSpec { format, paths, shown, columns, records })
 }
 
 fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<HubSpec> {

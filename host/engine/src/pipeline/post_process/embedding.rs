@@ -57,7 +57,7 @@ impl EmbeddingStep {
             Ok(texts) => texts,
             Err(failure) => return Some(SimilarityResult(Err(failure))),
         };
-        let model = self.client.backend().embedding_model();
+        let model = &self.client.backend().info().model;
         let missing = match (texts.prediction.is_empty(), texts.references.is_empty()) {
             (true, _) => Some("prediction"),
             (false, true) => Some("reference"),
@@ -88,7 +88,7 @@ impl EmbeddingStep {
                 }
             }
             let mut semantic = Object::new();
-            semantic.insert("model".to_owned(), model.into());
+            semantic.insert("model".to_owned(), model.as_str().into());
             semantic.insert("similarities".to_owned(), similarities.into());
             semantic.extend(named(usage));
             Some(Value::Object(semantic))

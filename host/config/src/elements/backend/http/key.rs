@@ -186,40 +186,36 @@ fn variables_in(written: &str) -> Vec<&str> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// Reads `headers` and its other name, `extra_headers`.
+/// Reads `headers`.
 pub(super) fn read_headers(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<Header> {
     let mut headers = Vec::new();
-    for key in ["headers", "extra_headers"] {
-        let entries = table.free_map(key, problems).and_then(Node::as_map).unwrap_or_default();
-        for entry in entries {
-            let text = match (&entry.node.value, &entry.node.plain) {
-                (NodeValue::Text(text), _) | (_, Some(text)) => text,
-                _ => {
-                    let message = format!("the header `{}` must be a string", entry.key);
-                    problems.error(entry.node.span, &entry.key, message);
-                    continue;
-                }
-            };
-            let is_name =
-                |character: char| character.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(character);
-            let is_good = !entry.key.is_empty()
-                && entry.key.chars().all(is_name)
-                && !text.chars().any(char::is_control);
-            if !is_good {
-                let message = format!(
-                    "`{}` is not a header: its name or its value holds a character that none may",
-                    entry.key
-                );
-                problems.error(entry.key_span, &entry.key, message);
+    for entry in table.free_map("headers", problems).and_then(Node::as_map).unwrap_or_default() {
+        let text = match (&entry.node.value, &entry.node.plain) {
+            (NodeValue::Text(text), _) | (_, Some(text)) => text,
+            _ => {
+                let message = format!("the header `{}` must be a string", entry.key);
+                problems.error(entry.node.span, &entry.key, message);
                 continue;
             }
-            let is_secret = is_secret_key(&entry.key) || entry.written.as_deref().is_some_and(names_secret);
-            let value = match is_secret {
-                true => SecretString::new(&entry.key, text),
-                false => SecretString::unmarked(&entry.key, text),
-            };
-            headers.push(Header { name: entry.key.clone(), value, is_secret });
+        };
+        let is_name =
+            |character: char| character.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(character);
+        let is_good =
+            !entry.key.is_empty() && entry.key.chars().all(is_name) && !text.chars().any(char::is_control);
+        if !is_good {
+            let message = format!(
+                "`{}` is not a header: its name or its value holds a character that none may",
+                entry.key
+            );
+            problems.error(entry.key_span, &entry.key, message);
+            continue;
         }
+        let is_secret = is_secret_key(&entry.key) || entry.written.as_deref().is_some_and(names_secret);
+        let value = match is_secret {
+            true => SecretString::new(&entry.key, text),
+            false => SecretString::unmarked(&entry.key, text),
+        };
+        headers.push(Header { name: entry.key.clone(), value, is_secret });
     }
     headers
 }

@@ -5,7 +5,6 @@ use crate::elements::backend::seconds;
 use crate::mapping_reader::MappingReader;
 use crate::problems::Problems;
 use crate::source::Span;
-use gage_secrets::SecretString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,15 +15,13 @@ pub enum Proxy {
     Environment,
     /// None, whatever the environment says.
     Direct,
-    /// This one, with a user and a password where it wants them.
-    Address(String, Option<(String, SecretString)>),
+    /// This one.
+    Address(String),
 }
 
 /// How a server is reached.
 #[derive(Clone, Debug)]
 pub struct HttpConnection {
-    /// For the connection; default 10 s.
-    pub connect_timeout: Duration,
     /// For the next bytes of an answer; default none but `timeout`.
     pub read_timeout: Option<Duration>,
     /// For a whole request, each time that it is sent; default 120 s.
@@ -41,13 +38,13 @@ pub struct HttpConnection {
 #[derive(Clone, Debug)]
 pub struct HttpRetry {
     /// How often a request is sent again after a failure that may pass; default 5.
-    pub most: u32,
+    pub max_retries: u32,
     /// The most of the first wait; that of each further one is twice as long; default 0.5 s.
-    pub base: Duration,
+    pub first_wait: Duration,
     /// The most of any wait that nobody asked for; default 30 s.
-    pub limit: Duration,
+    pub max_wait: Duration,
     /// The longest wait that a server may ask for; default 600 s. A longer one ends the request.
-    pub asked_limit: Duration,
+    pub max_retry_after: Duration,
     /// How long a server may be out of reach before requests fail without being sent; default 60 s.
     pub outage_limit: Duration,
     /// After how many failed connections in a row the server counts as out of reach; default 16.
@@ -74,7 +71,6 @@ impl HttpConnection {
         let certificate_span = table.span_of("ca_certificate");
         let mebibytes: usize = table.number("max_response_mib", 1..=1024, problems).unwrap_or(8);
         HttpConnection {
-            connect_timeout: seconds(table, "connect_timeout", 10.0, problems),
             read_timeout: read_timeout.map(Duration::from_secs_f64),
             timeout: seconds(table, "timeout", 120.0, problems),
             proxy: read_proxy(table, problems),
@@ -85,37 +81,28 @@ impl HttpConnection {
 }
 
 fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
-    let user = table.text("proxy_user", problems);
-    let password = table.text("proxy_password", problems);
-    let proxy = match table.text("proxy", problems).as_deref() {
+    match table.text("proxy", problems).as_deref() {
         None | Some("environment") => Proxy::Environment,
         Some("none") => Proxy::Direct,
         Some(text) => {
             if let Err((message, _)) = address::check(text, "proxy") {
                 table.error("proxy", message, problems).help(
-                    "use `environment`, `none`, or an address like http://proxy:3128; a user goes into \
-                     `proxy_user`, and a password into `proxy_password`",
+                    "use `environment`, `none`, or an address like http://proxy:3128; one with a user and a password \
+                     goes into the variable HTTPS_PROXY or HTTP_PROXY",
                 );
             }
-            let password = SecretString::new("proxy_password", password.as_deref().unwrap_or_default());
-            Proxy::Address(text.to_owned(), user.clone().map(|user| (user, password)))
-        }
-    };
-    for key in ["proxy_user", "proxy_password"] {
-        if table.get(key).is_some() && !matches!(&proxy, Proxy::Address(_, Some(_))) {
-            table.error(key, format!("`{key}` needs an address in `proxy`, and `proxy_user`"), problems);
+            Proxy::Address(text.to_owned())
         }
     }
-    proxy
 }
 
 impl HttpRetry {
     pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpRetry {
         HttpRetry {
-            most: table.number("max_retries", 0..=100, problems).unwrap_or(5),
-            base: seconds(table, "retry_base", 0.5, problems),
-            limit: seconds(table, "retry_limit", 30.0, problems),
-            asked_limit: seconds(table, "retry_after_limit", 600.0, problems),
+            max_retries: table.number("max_retries", 0..=100, problems).unwrap_or(5),
+            first_wait: seconds(table, "retry_base", 0.5, problems),
+            max_wait: seconds(table, "retry_limit", 30.0, problems),
+            max_retry_after: seconds(table, "retry_after_limit", 600.0, problems),
             outage_limit: seconds(table, "outage_limit", 60.0, problems),
             outage_after: table.number("outage_after", 1..=100_000, problems).unwrap_or(16),
         }

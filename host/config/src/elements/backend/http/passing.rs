@@ -5,60 +5,7 @@ use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
-use crate::source::Span;
 use gage_core::{Object, SamplingParams};
-
-/// Reads `default_params`, and `generation_parameters`, which besides sampling parameters may hold
-/// anything that the server takes: that is returned apart.
-pub(super) fn read_params(
-    table: &mut MappingReader<'_>,
-    problems: &mut Problems,
-) -> (SamplingParams, Object) {
-    let params = sampling::read(table, "default_params", problems);
-    let path = table.path_of("generation_parameters");
-    let entries = table.free_map("generation_parameters", problems).and_then(Node::as_map);
-    let (mut known, mut further) = (Object::new(), Object::new());
-    for entry in entries.unwrap_or_default() {
-        let name = entry.key.as_str();
-        if is_sampling(name) {
-            known.insert(entry.key.clone(), entry.node.to_json());
-            continue;
-        }
-        if let Some(meant) = gage_core::nearest(name, SamplingParams::NAMES) {
-            problems
-                .warning(
-                    entry.key_span,
-                    &format!("{path}.{name}"),
-                    format!(
-                        "`{name}` is no sampling parameter; it goes into the body of every request as it is"
-                    ),
-                )
-                .help(format!("did you mean `{meant}`?"));
-        }
-        further.insert(entry.key.clone(), entry.node.to_json());
-    }
-    let node = table.get("generation_parameters");
-    let span = |pointer: &str| node.map_or(table.span, |node| node.nearest(pointer).span);
-    let below = params_of(known, &path, span, problems);
-    (params.over(&below), further)
-}
-
-/// Sampling parameters, and what is wrong with them.
-fn params_of(
-    known: Object,
-    path: &str,
-    span: impl Fn(&str) -> Span,
-    problems: &mut Problems,
-) -> SamplingParams {
-    SamplingParams::from_object(known).unwrap_or_else(|found| {
-        for problem in found {
-            let name = problem.pointer.trim_start_matches('/');
-            let message = format!("`{name}`: {}", problem.message);
-            problems.error(span(&problem.pointer), &format!("{path}.{name}"), message);
-        }
-        SamplingParams::default()
-    })
-}
 
 /// Whether a name is one of a sampling parameter.
 fn is_sampling(name: &str) -> bool {
@@ -136,5 +83,5 @@ pub(super) fn read_further(
         };
         passed.insert(entry.key.clone(), entry.node.to_json());
     }
-    (passed, params_of(params, &path, |_| span, problems))
+    (passed, sampling::read_object(params, &path, |_| span, problems))
 }

@@ -5,15 +5,20 @@ use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use gage_core::SamplingParams;
 use serde_json::Value;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The kinds of HTTP backends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum HttpKind {
     /// Chat completions and completions of the OpenAI API.
+    #[strum(serialize = "openai_http")]
     OpenAi,
     /// The messages API of Anthropic.
+    #[strum(serialize = "anthropic_http")]
     Anthropic,
     /// `generateContent` of the Gemini API.
+    #[strum(serialize = "gemini_http")]
     Gemini,
     /// The native API of text-generation-inference.
     Tgi,
@@ -23,14 +28,8 @@ pub enum HttpKind {
 
 impl HttpKind {
     /// The `type` in a configuration.
-    pub const fn name(self) -> &'static str {
-        match self {
-            HttpKind::OpenAi => "openai_http",
-            HttpKind::Anthropic => "anthropic_http",
-            HttpKind::Gemini => "gemini_http",
-            HttpKind::Tgi => "tgi",
-            HttpKind::HfInferenceEndpoint => "hf_inference_endpoint",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Where the API begins where nothing else is said.
@@ -49,34 +48,9 @@ impl HttpKind {
     }
 }
 
-/// What a backend speaks.
-#[derive(Clone, Debug)]
-pub enum HttpProtocol {
-    /// `openai_http`
-    OpenAi(OpenAiOptions),
-    /// `anthropic_http`
-    Anthropic {
-        /// The version of the API, as a date; default `2023-06-01`.
-        version: String,
-        /// Whether answers come in pieces, so that the first is timed; default false.
-        stream: bool,
-    },
-    /// `gemini_http`
-    Gemini {
-        /// Whether answers come in pieces, so that the first is timed; default false.
-        stream: bool,
-    },
-    /// `tgi`
-    Tgi {
-        /// Whether answers come in pieces, so that the first is timed; default false.
-        stream: bool,
-    },
-    /// `hf_inference_endpoint`
-    HfInferenceEndpoint,
-}
-
 /// What takes the log-likelihood of continuations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum LikelihoodSource {
     /// Completions with `echo` and `logprobs`.
     Echo,
@@ -85,27 +59,23 @@ pub enum LikelihoodSource {
 }
 
 /// What a server calls the most tokens of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum TokenLimitName {
     /// `max_tokens`
+    #[default]
     MaxTokens,
     /// `max_completion_tokens`
     MaxCompletionTokens,
 }
 
 /// What only `openai_http` has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct OpenAiOptions {
-    /// Whether answers come in pieces, so that the first is timed; default false.
-    pub stream: bool,
     /// How many alternatives of each token of the answer are asked for; default: no log-probabilities.
     pub logprobs: Option<u32>,
     /// The form of the answer, as the API takes it.
     pub response_format: Option<Value>,
-    /// Sent as `OpenAI-Organization`.
-    pub organization: Option<String>,
-    /// Sent as `OpenAI-Project`.
-    pub project: Option<String>,
     /// Whether a `<think>` block at the beginning of an answer is its reasoning; default false.
     pub think_tags: bool,
     /// What takes the log-likelihood of continuations; default: nothing does.
@@ -114,44 +84,6 @@ pub struct OpenAiOptions {
     pub token_limit: TokenLimitName,
     /// Sampling parameters that the server does not take, by their names in the body.
     pub omit_params: Vec<String>,
-    /// The model that embeds texts; default: the model itself.
-    pub embedding_model: Option<String>,
-}
-
-impl HttpProtocol {
-    /// Which kind it belongs to.
-    pub fn kind(&self) -> HttpKind {
-        match self {
-            HttpProtocol::OpenAi(_) => HttpKind::OpenAi,
-            HttpProtocol::Anthropic { .. } => HttpKind::Anthropic,
-            HttpProtocol::Gemini { .. } => HttpKind::Gemini,
-            HttpProtocol::Tgi { .. } => HttpKind::Tgi,
-            HttpProtocol::HfInferenceEndpoint => HttpKind::HfInferenceEndpoint,
-        }
-    }
-
-    pub(super) fn read(
-        kind: HttpKind,
-        table: &mut MappingReader<'_>,
-        problems: &mut Problems,
-    ) -> HttpProtocol {
-        if kind == HttpKind::HfInferenceEndpoint {
-            return HttpProtocol::HfInferenceEndpoint;
-        }
-        let stream = table.boolean("stream", problems).unwrap_or(false);
-        match kind {
-            HttpKind::OpenAi => HttpProtocol::OpenAi(OpenAiOptions::read(stream, table, problems)),
-            HttpKind::Anthropic => {
-                let version = header_text(table, "anthropic_version", problems);
-                HttpProtocol::Anthropic {
-                    version: version.unwrap_or_else(|| "2023-06-01".to_owned()),
-                    stream,
-                }
-            }
-            HttpKind::Gemini => HttpProtocol::Gemini { stream },
-            HttpKind::Tgi | HttpKind::HfInferenceEndpoint => HttpProtocol::Tgi { stream },
-        }
-    }
 }
 
 impl OpenAiOptions {
@@ -162,26 +94,14 @@ impl OpenAiOptions {
         params
     }
 
-    fn read(stream: bool, table: &mut MappingReader<'_>, problems: &mut Problems) -> OpenAiOptions {
-        const SOURCES: [(&str, LikelihoodSource); 2] =
-            [("echo", LikelihoodSource::Echo), ("prompt_logprobs", LikelihoodSource::PromptLogprobs)];
-        const NAMES: [(&str, TokenLimitName); 2] = [
-            ("max_tokens", TokenLimitName::MaxTokens),
-            ("max_completion_tokens", TokenLimitName::MaxCompletionTokens),
-        ];
+    pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> OpenAiOptions {
         OpenAiOptions {
-            stream,
             logprobs: read_logprobs(table, problems),
             response_format: table.free_map("response_format", problems).map(Node::to_json),
-            organization: header_text(table, "organization", problems),
-            project: header_text(table, "project", problems),
             think_tags: table.boolean("think_tags", problems).unwrap_or(false),
-            loglikelihood: table.choice("loglikelihood", &SOURCES, problems),
-            token_limit: table
-                .choice("max_tokens_name", &NAMES, problems)
-                .unwrap_or(TokenLimitName::MaxTokens),
+            loglikelihood: table.variant("loglikelihood", problems),
+            token_limit: table.variant("max_tokens_name", problems).unwrap_or_default(),
             omit_params: read_omitted(table, problems),
-            embedding_model: table.text("embedding_model", problems),
         }
     }
 }
@@ -210,16 +130,6 @@ fn read_omitted(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<S
         table.error(KEY, message, problems).known(name, known);
     }
     omitted
-}
-
-/// A text that becomes the value of a header.
-fn header_text(table: &mut MappingReader<'_>, key: &'static str, problems: &mut Problems) -> Option<String> {
-    let text = table.text(key, problems)?;
-    if text.chars().any(char::is_control) || !text.is_ascii() {
-        table.error(key, format!("`{key}` holds a character that no header may"), problems);
-        return None;
-    }
-    Some(text)
 }
 
 /// `true`, or the number of alternatives of each token.
