@@ -124,7 +124,7 @@ mod tests {
             let family =
                 AnyComponent::load(&host, component.name, component.bytes, &InstanceSetup::default());
             let family = family.expect("loads");
-            let names: Vec<&str> = family.descriptions().into_iter().map(|one| one.name.as_str()).collect();
+            let names: Vec<&str> = family.descriptions().iter().map(|one| one.name.as_str()).collect();
             assert_eq!(names, component.members, "{}", component.name);
             assert_eq!(family.world(), component.world);
             assert_eq!(family.identity().name, component.name);

@@ -95,7 +95,7 @@ fn collect(registry: &Registry, kinds: &[ListKind]) -> Result<Map<String, Value>
                 found.push(describe_plugin(plugin));
             }
             if Some(plugin.component.world()) == world {
-                found.extend(plugin.component.descriptions().into_iter().filter_map(|member| {
+                found.extend(plugin.component.descriptions().iter().filter_map(|member| {
                     let mut entry = serde_json::to_value(member).ok()?;
                     // A backend is named by its plugin; others by themselves.
                     if kind == ListKind::Backends {

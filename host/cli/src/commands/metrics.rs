@@ -28,9 +28,8 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     let plugins = registry.list()?;
     let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.component.world() == world);
     let members = EXPLAINED.iter().flat_map(|(world, _)| {
-        of_world(*world).flat_map(|plugin| {
-            plugin.component.descriptions().into_iter().map(move |member| (plugin, member))
-        })
+        of_world(*world)
+            .flat_map(|plugin| plugin.component.descriptions().iter().map(move |member| (plugin, member)))
     });
     let found: Vec<_> = members.clone().filter(|(_, member)| member.name == name).collect();
     if found.is_empty() {
