@@ -71,14 +71,17 @@ impl<'r> FieldReader<'r> {
         self.problems.push(expected(wanted, found, self.location.to_string()));
     }
 
+    /// The same in place of a value that cannot be read.
+    pub(crate) fn reject<T>(&mut self, wanted: &str, found: &Value) -> Option<T> {
+        self.mistyped(wanted, found);
+        None
+    }
+
     /// The members of a value that must be an object.
     pub(crate) fn members(&mut self, value: Value) -> Option<Object> {
         match value {
             Value::Object(object) => Some(object),
-            other => {
-                self.mistyped("an object", &other);
-                None
-            }
+            other => self.reject("an object", &other),
         }
     }
 
@@ -87,10 +90,7 @@ impl<'r> FieldReader<'r> {
         match value {
             Value::String(text) => Some(text),
             Value::Null => None,
-            other => {
-                self.mistyped("a string", &other);
-                None
-            }
+            other => self.reject("a string", &other),
         }
     }
 
@@ -107,10 +107,7 @@ impl<'r> FieldReader<'r> {
         match value {
             Value::Array(items) => items,
             Value::Null => Vec::new(),
-            other => {
-                self.mistyped("a list", &other);
-                Vec::new()
-            }
+            other => self.reject("a list", &other).unwrap_or_default(),
         }
     }
 

@@ -159,3 +159,27 @@ fn add_member<K: PluginKind>(
     };
     plugins.insert(reference.to_string(), component);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_changes_no_number_is_a_fact() {
+        for (details, identity, facts) in [
+            (json!({"n_ctx": 512}), json!({"n_ctx": 512}), json!({})),
+            (json!({"threads": 2, "slots": 4}), json!({}), json!({"threads": 2, "slots": 4})),
+            (
+                json!({"kernels": "CPU (its name); built for AVX2"}),
+                json!({"kernels": "built for AVX2"}),
+                json!({"kernels": "CPU (its name); built for AVX2"}),
+            ),
+            (json!({"kernels": "unknown"}), json!({"kernels": "unknown"}), json!({})),
+        ] {
+            let Value::Object(details) = details else { panic!("an object") };
+            let (found_identity, found_facts) = split_facts(details);
+            assert_eq!((Value::Object(found_identity), Value::Object(found_facts)), (identity, facts));
+        }
+    }
+}

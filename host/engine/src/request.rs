@@ -42,8 +42,13 @@ impl Request {
 }
 
 /// Why a sample cannot be asked.
-pub(crate) fn prompt_note(kind: &str, message: String, pointer: Option<String>) -> ErrorNote {
-    ErrorNote { stage: Stage::Prompt, kind: kind.to_owned(), message, pointer }
+pub(crate) fn prompt_note(kind: &str, message: impl Into<String>, pointer: Option<&str>) -> ErrorNote {
+    ErrorNote {
+        stage: Stage::Prompt,
+        kind: kind.to_owned(),
+        message: message.into(),
+        pointer: pointer.map(str::to_owned),
+    }
 }
 
 /// How much a sample asks the model.
@@ -119,7 +124,7 @@ impl PromptParts {
         };
         let params = params.map_err(|problems| {
             let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            prompt_note("sampling_params", message, Some("/sampling_params".to_owned()))
+            prompt_note("sampling_params", message, Some("/sampling_params"))
         });
         let messages = if task.prompt.is_none() { Messages::of(sample) } else { Messages::default() };
         let has_media = messages.iter().any(Message::has_media);
@@ -162,11 +167,7 @@ impl PromptParts {
                 Some(context) => {
                     if self.messages.is_empty() && rendered_prompt.is_some() {
                         let message = "the sample holds nothing but a text that was rendered already, and no context can be put into it";
-                        return Err(prompt_note(
-                            "no_messages",
-                            message.to_owned(),
-                            Some("/messages".to_owned()),
-                        ));
+                        return Err(prompt_note("no_messages", message, Some("/messages")));
                     }
                     rendered_prompt = None;
                     Messages::from(with_context(self.messages.into_vec(), &context))
@@ -179,9 +180,7 @@ impl PromptParts {
             }
         };
         let messages = with_shown(messages, self.shown);
-        let note = |kind: &str, message: &str, pointer: &str| {
-            Err(prompt_note(kind, message.to_owned(), Some(pointer.to_owned())))
-        };
+        let note = |kind: &str, message: &str, pointer: &str| Err(prompt_note(kind, message, Some(pointer)));
         if messages.is_empty() && rendered_prompt.is_none() {
             let message = "the sample has no messages, and the role no prompt that could make some";
             return note("no_messages", message, "/messages");
@@ -213,8 +212,7 @@ impl PromptParts {
 
 /// The request for the log-likelihood of a whole text.
 fn rolling_request(id: String, messages: &[Message], prompt: Option<String>) -> Result<Request, ErrorNote> {
-    let note =
-        |kind: &str, message: &str| Err(prompt_note(kind, message.to_owned(), Some("/messages".to_owned())));
+    let note = |kind: &str, message: &str| Err(prompt_note(kind, message, Some("/messages")));
     if messages.iter().any(Message::has_media) {
         return note(
             "media_unsupported",

@@ -148,3 +148,26 @@ fn check_sample_limit(plan: &Plan, options: &RunOptions, index: &JournalIndex) -
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_stopped_on_request_or_with_a_cut_off_task() {
+        let budget = || StopReason::Budget("max_time 1 s is over".to_owned());
+        for (reason, is_cut_off, expected) in [
+            (None, false, None),
+            (Some(StopReason::Requested), false, Some(StopReason::Requested)),
+            (Some(StopReason::Requested), true, Some(StopReason::Requested)),
+            (Some(budget()), false, None),
+            (Some(budget()), true, Some(budget())),
+        ] {
+            let stop = CancelToken::default();
+            reason.iter().for_each(|reason| stop.cancel_for(reason));
+            let cut_off = reason.clone().filter(|_| is_cut_off);
+            let reports = [TaskReport { cut_off, ..TaskReport::default() }];
+            assert_eq!(stop_reason(&stop, &reports), expected, "{reason:?} {is_cut_off}");
+        }
+    }
+}

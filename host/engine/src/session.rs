@@ -7,7 +7,7 @@ pub(crate) mod models;
 use crate::plan::Plan;
 use crate::session::datasets::Datasets;
 use crate::session::media::check_first_row;
-use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
+use gage_backend::{Backend, Capabilities, OpenOptions, RoleModel, RoleModels, open};
 use gage_config::{Problems, RequestKind};
 use gage_core::Object;
 use gage_plugin::{Models, Registry};
@@ -40,44 +40,31 @@ impl Session {
                 }
             }
         }
-        for task in &plan.tasks {
-            let Some(backend) = backends.get(&task.role.backend_id) else { continue };
-            let info = backend.info();
-            let request = task.spec.steps.inference.request;
-            let can = match request {
-                RequestKind::Generate => info.capabilities.generate,
-                RequestKind::Loglikelihood => info.capabilities.loglikelihood,
-                RequestKind::RollingLoglikelihood => info.capabilities.rolling_loglikelihood,
-            };
-            if !can {
-                let message = format!(
-                    "the backend `{}` ({}) cannot do `{}`",
-                    task.role.backend_id,
-                    info.kind,
-                    request.name()
-                );
-                problems.error(task.spec.steps.inference.span, "request", message);
+        let mut check = |backend_id: &str, can: fn(&Capabilities) -> bool, lacks: &str, span, key: &str| {
+            let Some(info) = backends.get(backend_id).map(|backend| backend.info()) else { return };
+            if !can(&info.capabilities) {
+                problems.error(span, key, format!("the backend `{backend_id}` ({}) {lacks}", info.kind));
             }
+        };
+        for task in &plan.tasks {
+            let step = &task.spec.steps.inference;
+            let can: fn(&Capabilities) -> bool = match step.request {
+                RequestKind::Generate => |all| all.generate,
+                RequestKind::Loglikelihood => |all| all.loglikelihood,
+                RequestKind::RollingLoglikelihood => |all| all.rolling_loglikelihood,
+            };
+            let lacks = format!("cannot do `{}`", step.request.name());
+            check(&task.role.backend_id, can, &lacks, step.span, "request");
         }
         let judges = plan.tasks.iter().flat_map(|task| &task.judges).flat_map(|judges| &judges.judges);
         let helpers = plan.tasks.iter().flat_map(|task| task.helpers()).map(|helper| &helper.role);
         for role in judges.map(|judge| &judge.role).chain(helpers) {
-            let Some(backend) = backends.get(&role.backend_id) else { continue };
-            let info = backend.info();
-            if !info.capabilities.generate {
-                let message =
-                    format!("the backend `{}` ({}) cannot do `generate`", role.backend_id, info.kind);
-                problems.error(role.spans.backend_id, "backend_id", message);
-            }
+            let span = role.spans.backend_id;
+            check(&role.backend_id, |all| all.generate, "cannot do `generate`", span, "backend_id");
         }
         for embed in plan.tasks.iter().filter_map(|task| task.embed.as_ref()) {
-            let Some(backend) = backends.get(&embed.role.backend_id) else { continue };
-            let info = backend.info();
-            if !info.capabilities.embeddings {
-                let message =
-                    format!("the backend `{}` ({}) has no embeddings", embed.role.backend_id, info.kind);
-                problems.error(embed.step.span, "adapter_id", message);
-            }
+            let id = &embed.role.backend_id;
+            check(id, |all| all.embeddings, "has no embeddings", embed.step.span, "adapter_id");
         }
         set_models(plan, &backends);
         if problems.has_errors() { None } else { Some(Session { backends }) }

@@ -44,4 +44,4 @@ pub use manifest::{Manifest, ManifestIntegrity, RunStatus};
 pub use missing_manifest::MissingManifest;
 pub use reader::{RunReader, SampleLines, TamperedPart};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};
-pub use samples::{SampleLine, SamplesWriter, write_samples};
+pub use samples::{SampleLine, SamplesWriter};

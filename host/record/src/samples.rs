@@ -2,7 +2,7 @@
 //! same answers.
 
 use crate::format::SAMPLES_FILE;
-use crate::{AtomicFile, ErrorNote, FileDigest, JournalIndex, RecordError, RunFolder, SampleRecord};
+use crate::{AtomicFile, ErrorNote, FileDigest, RecordError, RunFolder, SampleRecord};
 use gage_core::{MetricResult, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -97,29 +97,20 @@ impl SamplesWriter {
     }
 }
 
-/// Writes `samples.jsonl` from the journal, tasks in the order that is given.
-///
-/// # Errors
-/// When a record cannot be read or the file cannot be written.
-pub fn write_samples<T: AsRef<str>>(
-    folder: &RunFolder,
-    index: &JournalIndex,
-    task_order: &[T],
-) -> Result<FileDigest, RecordError> {
-    let mut writer = SamplesWriter::create(folder)?;
-    for record in index.records_in_order(task_order) {
-        writer.write(record?)?;
-    }
-    writer.finish()
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{JournalWriter, Manifest, RunIdentity};
+    use crate::{JournalIndex, JournalWriter, Manifest, RunIdentity};
     use gage_core::Digest;
     use std::fs;
+
+    /// Writes `samples.jsonl` from the journal.
+    pub(crate) fn write_samples(folder: &RunFolder, index: &JournalIndex, task_order: &[&str]) -> FileDigest {
+        let mut writer = SamplesWriter::create(folder).unwrap();
+        index.records_in_order(task_order).for_each(|record| writer.write(record.unwrap()).unwrap());
+        writer.finish().unwrap()
+    }
 
     fn samples_of(batches: &[&[SampleRecord]]) -> (Vec<u8>, FileDigest) {
         let root = tempfile::tempdir().unwrap();
@@ -128,7 +119,7 @@ mod tests {
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         batches.iter().for_each(|batch| writer.append_whole(batch).unwrap());
         let index = JournalIndex::read(&folder).unwrap();
-        let digest = write_samples(&folder, &index, &["b", "a"]).unwrap();
+        let digest = write_samples(&folder, &index, &["b", "a"]);
         (fs::read(folder.path_of(SAMPLES_FILE)).unwrap(), digest)
     }
 

@@ -65,7 +65,7 @@ impl CacheOptions {
         let most_bytes = spec.most_bytes.unwrap_or(CacheSpec::DEFAULT_BYTES);
         // What is to be tried again is not to end as it did before.
         let reading = if is_retry { AnswerReading::Replace } else { AnswerReading::Use };
-        let cache = AnswerCache::open(&folder, most_bytes, reading).map_err(RunnerError::AnswerCache)?;
+        let cache = AnswerCache::open(&folder, most_bytes, reading)?;
         Ok(Some(Arc::new(cache)))
     }
 }

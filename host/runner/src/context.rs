@@ -124,7 +124,7 @@ impl Context {
     pub fn registry(&self, plugin_folders: &[PathBuf]) -> Result<Registry, RunnerError> {
         let mut registry = Registry::new(self.plugin_host()?, self.host.components);
         for folder in plugin_folders {
-            registry.add_folder(folder).map_err(RunnerError::Plugins)?;
+            registry.add_folder(folder)?;
         }
         Ok(registry)
     }

@@ -39,7 +39,7 @@ pub enum RunnerError {
     },
     /// A run folder cannot be used.
     #[error(transparent)]
-    Record(RecordError),
+    Record(#[from] RecordError),
     /// The folder of all runs cannot be read.
     #[error("cannot read the folder {}: {error}", .root.display())]
     UnreadableRuns {
@@ -67,10 +67,10 @@ pub enum RunnerError {
     Problems(Box<Problems>),
     /// A lock, a template or another file of a frozen suite cannot be used.
     #[error(transparent)]
-    Suite(SuiteError),
+    Suite(#[from] SuiteError),
     /// A folder of plugins cannot be used.
     #[error(transparent)]
-    Plugins(RegistryError),
+    Plugins(#[from] RegistryError),
     /// The platform cannot run components.
     #[error("{0}")]
     PluginHost(String),
@@ -90,7 +90,7 @@ pub enum RunnerError {
     },
     /// The HTTP exchanges cannot be recorded or replayed.
     #[error(transparent)]
-    HttpRecording(RecordingError),
+    HttpRecording(#[from] RecordingError),
     /// The cache of answers contradicts a recording.
     #[error("a cache of answers cannot be used together with a recording or a replay")]
     CacheWithRecording,
@@ -99,7 +99,7 @@ pub enum RunnerError {
     NoCacheFolder,
     /// The cache of answers cannot be used.
     #[error(transparent)]
-    AnswerCache(AnswerCacheError),
+    AnswerCache(#[from] AnswerCacheError),
     /// The suite differs from its lock.
     #[error("the suite is another than the one that was locked in {}", .path.display())]
     LockMismatch {
@@ -143,16 +143,16 @@ pub enum RunnerError {
     },
     /// A lock has no such part.
     #[error(transparent)]
-    UnknownLockPart(UnknownPart),
+    UnknownLockPart(#[from] UnknownPart),
     /// The rows of a dataset cannot be counted.
     #[error(transparent)]
-    Rows(DataError),
+    Rows(#[from] DataError),
     /// The run could not begin, go on or end.
     #[error(transparent)]
-    Run(RunError),
+    Run(#[from] RunError),
     /// The answers could not be scored again.
     #[error(transparent)]
-    Rescore(RescoreError),
+    Rescore(#[from] RescoreError),
     /// The manifest of a run is not as the run wrote it.
     #[error("the manifest of {} cannot be trusted: {reason}", shown_path(.path))]
     UntrustedManifest {
@@ -204,7 +204,7 @@ pub enum RunnerError {
     },
     /// The reports cannot be written.
     #[error(transparent)]
-    Report(FiguresError),
+    Report(#[from] FiguresError),
     /// The configuration cannot be written as YAML.
     #[error("cannot write the configuration as YAML")]
     Yaml(#[source] serde_yaml::Error),

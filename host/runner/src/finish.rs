@@ -79,8 +79,7 @@ impl EndedRun<'_> {
             folder.write_atomically(CONFIG_FILE, document.as_bytes()).map_err(RunnerError::unwritten)?;
         let completeness = completeness(&ran, &origin);
         let custom = |task_id: &str, metric_id: &str| aggregators.fold(task_id, metric_id);
-        let reports =
-            write_reports(&folder, &tasks, &completeness, &phases, &custom).map_err(RunnerError::Report)?;
+        let reports = write_reports(&folder, &tasks, &completeness, &phases, &custom)?;
         let shortfalls = shortfalls(config, &reports, &ran, stopped.as_ref(), &origin);
         let has_unread_data = ran.iter().any(|task| task.failure.is_some());
         let ending = Ending::new(stopped, has_unread_data, !shortfalls.is_empty());

@@ -60,8 +60,7 @@ pub enum LockChange {
 pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
     let path = request.path.clone().unwrap_or_else(|| default_lock_path(&request.suite.path));
     let needs_lock = request.action != LockAction::Create;
-    let before = (needs_lock || path.exists()).then(|| Lock::read(&path)).transpose();
-    let before = before.map_err(RunnerError::Suite)?;
+    let before = (needs_lock || path.exists()).then(|| Lock::read(&path)).transpose()?;
     let (mut found, datasets) = found_lock(request, before.as_ref())?;
     let counted = match &before {
         Some(before) if request.action == LockAction::Check => {
@@ -75,7 +74,7 @@ pub fn lock(request: &LockRequest) -> Result<LockOutcome, RunnerError> {
     }
     let change = match before {
         None => {
-            found.write(&path).map_err(RunnerError::Suite)?;
+            found.write(&path)?;
             LockChange::Created
         }
         Some(before) => change(&request.action, &before, &found, &path)?,
@@ -99,13 +98,11 @@ fn change(action: &LockAction, before: &Lock, found: &Lock, path: &Path) -> Resu
             });
         }
         LockAction::Update => found.clone(),
-        LockAction::UpdatePart(part) => {
-            before.with_part(part, found).map_err(RunnerError::UnknownLockPart)?
-        }
+        LockAction::UpdatePart(part) => before.with_part(part, found)?,
     };
     let is_written = *before != updated;
     if is_written {
-        updated.write(path).map_err(RunnerError::Suite)?;
+        updated.write(path)?;
     }
     Ok(LockChange::Updated { is_written, remaining: updated.differences(found) })
 }

@@ -29,7 +29,7 @@ use std::time::Instant;
 /// When the answers cannot be read or scored, and when the new folder cannot be written.
 pub fn rescore(request: &RescoreRequest) -> Result<RunOutcome, RunnerError> {
     let began = Instant::now();
-    let parent = RunReader::open(&request.run).map_err(RunnerError::Record)?;
+    let parent = RunReader::open(&request.run)?;
     let run_id = request.run_id.clone().unwrap_or_else(new_run_id);
     let root = root_of(request);
     if RunFolder::exists(&root, &run_id) {

@@ -80,7 +80,7 @@ impl SuiteRun<'_> {
         if let Some(run_id) = &request.run_id {
             self.check_run_id(run_id)?;
         }
-        let locked = request.lock.as_deref().map(Lock::read).transpose().map_err(RunnerError::Suite)?;
+        let locked = request.lock.as_deref().map(Lock::read).transpose()?;
         // What is played back was asked with secrets, and needs none.
         let variables = match &request.exchanges {
             HttpExchanges::Replay(_) => Variables::of_replay(&request.suite),
@@ -192,7 +192,7 @@ impl SuiteRun<'_> {
             Runtime::new().map_err(|error| RunnerError::io("cannot start the async runtime", error))?;
         runtime.block_on(request.observe.serve(&observability, progress))?;
         let loading = Instant::now();
-        let recording = recording_of(&request.exchanges).map_err(RunnerError::HttpRecording)?;
+        let recording = recording_of(&request.exchanges)?;
         let answers = request.cache.open(
             prepared.plan.config.cache.as_ref(),
             &request.exchanges,

@@ -70,7 +70,7 @@ pub enum RescoreCheck {
 /// # Errors
 /// When the folder is not that of a run, when the run has no figures yet, and when the machine fails.
 pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
-    let mut checked = check_run(&request.run).map_err(RunnerError::Record)?;
+    let mut checked = check_run(&request.run)?;
     let manifest = checked.run.manifest();
     if is_without_figures(&checked) && checked.run.integrity().problem().is_some() {
         // Of the other files nothing is known.

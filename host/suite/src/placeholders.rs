@@ -171,3 +171,30 @@ pub(crate) fn names(document: &Node) -> Vec<(String, Option<Node>, Span)> {
     });
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_config::Environment;
+    use serde_json::json;
+
+    #[test]
+    fn parameters_are_filled_with_values_of_any_kind() {
+        let runtime = "{global: {n: 3, text: a, map: {x: 1}, list: [1]}}";
+        let runtime = parse_document("runtime", runtime, None, &mut Problems::default()).expect("YAML");
+        for (text, expected) in [
+            ("{v: '${runtime.global.n}'}", json!({"v": 3})),
+            ("{v: '${runtime.global.map}'}", json!({"v": {"x": 1}})),
+            ("{v: ['${runtime.global.list}', '${runtime.global.text}']}", json!({"v": [[1], "a"]})),
+            ("{v: 'n=${runtime.global.n}, ${runtime.global.text}'}", json!({"v": "n=3, a"})),
+            ("{v: '${runtime.global.none:-b}'}", json!({"v": "b"})),
+        ] {
+            let mut problems = Problems::default();
+            let variable = |name: &str| mark(name, Some(&runtime));
+            let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
+            let mut document = parse_document("test", text, Some(&environment), &mut problems).expect("YAML");
+            fill(&mut document, &runtime, &mut problems);
+            assert_eq!((document.to_json(), problems.has_errors()), (expected, false), "{text}");
+        }
+    }
+}

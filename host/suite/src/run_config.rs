@@ -365,3 +365,26 @@ fn merge(under: &mut Node, over: &Node) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_of_a_run_replace_those_of_the_template_by_key() {
+        let read = |text: &str| parse_document("test", text, None, &mut Problems::default()).expect("YAML");
+        for (under, over, expected) in [
+            ("{a: 1, b: 2}", "{b: 3}", json!({"a": 1, "b": 3})),
+            ("{a: {x: 1, y: 2}}", "{a: {y: 3, z: 4}}", json!({"a": {"x": 1, "y": 3, "z": 4}})),
+            ("{a: {x: 1}}", "{a: 2}", json!({"a": 2})),
+            ("{a: 1}", "{a: {x: 2}}", json!({"a": {"x": 2}})),
+            ("{a: [1, 2]}", "{a: [3]}", json!({"a": [3]})),
+            ("{a: 1}", "{a: null}", json!({"a": null})),
+        ] {
+            let mut merged = read(under);
+            merge(&mut merged, &read(over));
+            assert_eq!(merged.to_json(), expected, "{under} {over}");
+        }
+    }
+}

@@ -174,3 +174,25 @@ pub(crate) fn versions(folder: &Path) -> Vec<u64> {
     numbers.sort_unstable();
     numbers
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_numbers_after_an_optional_letter() {
+        for (version, number) in [
+            ("v1", Some(1)),
+            ("V12", Some(12)),
+            ("3", Some(3)),
+            ("v0", None),
+            ("v01", None),
+            ("v+1", None),
+            ("v", None),
+            ("1.0", None),
+            ("version1", None),
+        ] {
+            assert_eq!(number_of(version), number, "{version}");
+        }
+    }
+}

@@ -2,9 +2,7 @@
 
 use crate::refusal::Refusal;
 use crate::root::RunsRoot;
-use gage_history::{
-    Baseline, BaselineState, FlipRate, History, HistoryError, HistoryFigure, HistoryRun, Suite, Trend,
-};
+use gage_history::{Baseline, BaselineState, History, HistoryError, HistoryFigure, HistoryRun, Suite};
 use gage_record::format::MANIFEST_FILE;
 use gage_record::{Manifest, RunFolder, RunStatus};
 use parking_lot::Mutex;
@@ -130,7 +128,17 @@ impl Listing {
         };
         let baseline =
             suites.iter().find(|suite| suite.name == name).and_then(|suite| suite.baseline.as_ref());
-        Ok(SuiteHistory { suites: &suites, name, trends, flips, flips_problem, baseline }.to_json())
+        // No folder is named.
+        let suite = |suite: &Suite| json!({"name": suite.name, "runs": suite.runs, "first": suite.first, "last": suite.last});
+        let chosen = |baseline: &Baseline| json!({"run_id": baseline.run_id, "folder": baseline.folder_name(), "label": baseline.label(), "chosen_at": baseline.chosen_at, "state": baseline.state});
+        Ok(json!({
+            "suites": suites.iter().map(suite).collect::<Vec<_>>(),
+            "suite": name,
+            "trends": trends,
+            "flips": flips,
+            "flips_problem": flips_problem,
+            "baseline": baseline.map(chosen),
+        }))
     }
 }
 
@@ -140,31 +148,6 @@ fn refused(error: &HistoryError, root: &RunsRoot) -> Refusal {
     match error {
         HistoryError::UnknownSuite { .. } => Refusal::Unknown(reason),
         _ => Refusal::Failed(reason),
-    }
-}
-
-struct SuiteHistory<'a> {
-    suites: &'a [Suite],
-    name: &'a str,
-    trends: Vec<Trend>,
-    flips: Vec<FlipRate>,
-    flips_problem: Option<String>,
-    baseline: Option<&'a Baseline>,
-}
-
-impl SuiteHistory<'_> {
-    /// No folder is named.
-    fn to_json(&self) -> Value {
-        let suite = |suite: &Suite| json!({"name": suite.name, "runs": suite.runs, "first": suite.first, "last": suite.last});
-        let baseline = |baseline: &Baseline| json!({"run_id": baseline.run_id, "folder": baseline.folder_name(), "label": baseline.label(), "chosen_at": baseline.chosen_at, "state": baseline.state});
-        json!({
-            "suites": self.suites.iter().map(suite).collect::<Vec<_>>(),
-            "suite": self.name,
-            "trends": self.trends,
-            "flips": self.flips,
-            "flips_problem": self.flips_problem,
-            "baseline": self.baseline.map(baseline),
-        })
     }
 }
 

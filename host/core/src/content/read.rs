@@ -18,10 +18,7 @@ impl ContentPart {
                 reading.key("type").problem("a content part needs a 'type'");
                 return None;
             }
-            Some(other) => {
-                reading.key("type").mistyped("a string", other);
-                return None;
-            }
+            Some(other) => return reading.key("type").reject("a string", other),
         };
         let name = kind.map_or("text", MediaKind::type_name);
         let mut main = Value::Null;
@@ -53,10 +50,7 @@ impl ContentPart {
                 Value::String(text) => Some(ContentPart::text(text)),
                 part => ContentPart::read(part, reading),
             }),
-            other => {
-                reading.mistyped("a string or a list of parts", &other);
-                Vec::new()
-            }
+            other => reading.reject("a string or a list of parts", &other).unwrap_or_default(),
         }
     }
 }
@@ -83,10 +77,7 @@ fn read_media(value: Value, reading: &mut FieldReader<'_>) -> Option<(String, Ob
             reading.problem("this field is required: an object with a 'url'");
             None
         }
-        other => {
-            reading.mistyped("an object with a 'url'", &other);
-            None
-        }
+        other => reading.reject("an object with a 'url'", &other),
     }
 }
 

@@ -68,10 +68,7 @@ pub(super) fn tool_choice(value: Value, reading: &mut FieldReader<'_>) -> Option
             None
         }
         Value::String(_) | Value::Object(_) => Some(value),
-        other => {
-            reading.mistyped("a string or an object", &other);
-            None
-        }
+        other => reading.reject("a string or an object", &other),
     }
 }
 
@@ -88,10 +85,7 @@ pub(super) fn unconditioned_input(value: Value, reading: &mut FieldReader<'_>) -
     match value {
         Value::Null => None,
         Value::String(_) | Value::Array(_) => Some(value),
-        other => {
-            reading.mistyped("a string or a list", &other);
-            None
-        }
+        other => reading.reject("a string or a list", &other),
     }
 }
 

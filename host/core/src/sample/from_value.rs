@@ -100,10 +100,7 @@ pub(super) fn read_id(value: Value, reading: &mut FieldReader<'_>) -> String {
     let id = match value {
         Value::Number(number) => number.to_string(),
         Value::String(id) => id,
-        other => {
-            reading.mistyped("a string or a number", &other);
-            return String::new();
-        }
+        other => return reading.reject("a string or a number", &other).unwrap_or_default(),
     };
     checks::id(&id, reading);
     id
@@ -129,10 +126,7 @@ fn read_option(value: Value, reading: &mut FieldReader<'_>) -> Option<ChoiceOpti
     }
     let mut text = |key: &str, value: Option<Value>| match value {
         Some(Value::String(text)) => Some(text),
-        other => {
-            reading.key(key).mistyped("a string, as every option needs it", &other.unwrap_or_default());
-            None
-        }
+        other => reading.key(key).reject("a string, as every option needs it", &other.unwrap_or_default()),
     };
     let (id, content) = (text("id", id), text("content", content));
     if let Some(id) = &id {
@@ -201,8 +195,7 @@ fn read_few_shot(value: Value, reading: &mut FieldReader<'_>) -> Option<FewShotE
 
 fn read_trajectory(value: Value, reading: &mut FieldReader<'_>) -> Option<Vec<Message>> {
     if !value.is_array() {
-        reading.mistyped("a list of messages", &value);
-        return None;
+        return reading.reject("a list of messages", &value);
     }
     Some(reading.items(value, Message::read))
 }

@@ -25,10 +25,7 @@ pub(super) fn read(
         Value::String(text) => text,
         Value::Number(number) => number.to_string(),
         Value::Bool(value) => value.to_string(),
-        other => {
-            reading.mistyped("a string", &other);
-            return None;
-        }
+        other => return reading.reject("a string", &other),
     };
     if let Some(first) = first
         && !agrees(&label, first, options)

@@ -30,28 +30,6 @@ pub enum StopReason {
     },
 }
 
-impl StopReason {
-    /// The last stage that it reaches.
-    fn stage(&self) -> CancelStage {
-        match self {
-            StopReason::Requested | StopReason::FailFast(_) => CancelStage::Drain,
-            StopReason::Budget(_) => CancelStage::BudgetExhausted,
-            StopReason::BackendRefused { .. } | StopReason::ModelLost { .. } => CancelStage::Abort,
-        }
-    }
-}
-
-/// How much of the work in flight is still finished. Each stage includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum CancelStage {
-    /// Samples in flight are finished, with all requests that they still need.
-    Drain,
-    /// Requests in flight are finished, and no further one is made.
-    BudgetExhausted,
-    /// Requests in flight are given up.
-    Abort,
-}
-
 /// Ends a run, or one of its tasks, early: what is in flight is finished and recorded, and nothing new begins. When a budget
 /// is used up, requests in flight are finished, and no further one of the same sample is made. The first reason counts.
 #[derive(Clone, Debug, Default)]
@@ -59,8 +37,11 @@ pub struct CancelToken(Arc<CancelState>);
 
 #[derive(Debug, Default)]
 struct CancelState {
+    /// Samples in flight are finished, with all requests that they still need.
     drain: CancellationToken,
+    /// Requests in flight are finished, and no further one is made.
     budget_exhausted: CancellationToken,
+    /// Requests in flight are given up.
     abort: CancellationToken,
     reason: Mutex<Option<StopReason>>,
     parent: Option<CancelToken>,
@@ -75,15 +56,16 @@ impl CancelToken {
     /// Cancels for a reason. An earlier reason stays; a later one may still reach a later stage.
     pub fn cancel_for(&self, reason: &StopReason) {
         self.0.keep_reason(reason);
-        let stage = reason.stage();
+        let CancelState { drain, budget_exhausted, abort, .. } = &*self.0;
+        let stages: &[&CancellationToken] = match reason {
+            StopReason::Requested | StopReason::FailFast(_) => &[drain],
+            StopReason::Budget(_) => &[budget_exhausted, drain],
+            StopReason::BackendRefused { .. } | StopReason::ModelLost { .. } => {
+                &[abort, budget_exhausted, drain]
+            }
+        };
         // The last stage first: code that sees an early stage may look for a later one.
-        if stage >= CancelStage::Abort {
-            self.0.abort.cancel();
-        }
-        if stage >= CancelStage::BudgetExhausted {
-            self.0.budget_exhausted.cancel();
-        }
-        self.0.drain.cancel();
+        stages.iter().for_each(|stage| stage.cancel());
     }
 
     /// A token that is cancelled with this one, and can be cancelled alone.

@@ -25,13 +25,8 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-/// Starts every row of a task.
+/// Starts every row of a task. Its workers share it.
 pub(crate) struct Dispatcher {
-    pub(crate) context: Arc<WorkerContext>,
-}
-
-/// The parts of a task that its workers share.
-pub(crate) struct WorkerContext {
     /// Locked while a row is taken and begun, so that rows begin in their order.
     pub(crate) rows: tokio::sync::Mutex<mpsc::Receiver<RowWork>>,
     pub(crate) permits: Arc<SamplePermits>,
@@ -89,27 +84,27 @@ struct WorkerReport {
     begun: u64,
     resumed: u64,
     /// Rows without a record.
-    left: u64,
+    unrecorded: u64,
 }
 
 impl WorkerReport {
     fn add(&mut self, other: WorkerReport) {
         self.begun += other.begun;
         self.resumed += other.resumed;
-        self.left += other.left;
+        self.unrecorded += other.unrecorded;
     }
 }
 
 impl Dispatcher {
     /// Runs until there are no more rows or the task is stopped, and every begun row is recorded.
-    pub(crate) async fn run(self) -> Result<DispatchReport, RunError> {
+    pub(crate) async fn run(self: Arc<Dispatcher>) -> Result<DispatchReport, RunError> {
         let began = Instant::now();
         let mut report = WorkerReport::default();
         let mut workers: JoinSet<WorkerReport> = JoinSet::new();
         let spawned = self.spawn_workers(&mut workers, &mut report).await;
         // A prepared row that has no turn any more is left.
         let is_cut_off = {
-            let mut rows = self.context.rows.lock().await;
+            let mut rows = self.rows.lock().await;
             rows.close();
             rows.recv().await.is_some()
         };
@@ -117,16 +112,16 @@ impl Dispatcher {
         while let Some(rows) = workers.join_next().await {
             report.add(rows.map_err(panicked)?);
         }
-        self.context.router.finish().await;
+        self.router.finish().await;
         let spent = began.elapsed();
-        self.context.permits.drained().await;
-        let WorkerReport { begun, resumed, left } = report;
-        Ok(DispatchReport { spent, begun, resumed, is_cut_off: is_cut_off || left > 0 })
+        self.permits.drained().await;
+        let WorkerReport { begun, resumed, unrecorded } = report;
+        Ok(DispatchReport { spent, begun, resumed, is_cut_off: is_cut_off || unrecorded > 0 })
     }
 
     /// Spawns a worker for every row that no worker takes itself, until there are no more rows or the task is stopped.
     async fn spawn_workers(
-        &self,
+        self: &Arc<Dispatcher>,
         workers: &mut JoinSet<WorkerReport>,
         report: &mut WorkerReport,
     ) -> Result<(), RunError> {
@@ -138,7 +133,7 @@ impl Dispatcher {
                 started = &mut next => {
                     let Some(started) = started else { return Ok(()) };
                     // In a box, or the runtime would move all of it three times.
-                    workers.spawn(Box::pin(Arc::clone(&self.context).run_worker(started)));
+                    workers.spawn(Box::pin(Arc::clone(self).run_worker(started)));
                     next.set(self.next_row());
                 }
             }
@@ -147,7 +142,7 @@ impl Dispatcher {
 
     /// The next row with its permits; none when there is no more, the task is stopped, or too many rows were invalid.
     async fn next_row(&self) -> Option<StartedRow> {
-        let WorkerContext { rows, permits, inference, invalid, .. } = &*self.context;
+        let Dispatcher { rows, permits, inference, invalid, .. } = self;
         // Permits before the row, so that no row that was taken is lost when the task is stopped.
         let next = async {
             let unscored = permits.unscored.acquire().await?;
@@ -157,7 +152,7 @@ impl Dispatcher {
             }
             let mut rows = rows.lock().await;
             let next = rows.recv().await?;
-            Some(self.context.start_row(next, unscored, in_flight))
+            Some(self.start_row(next, unscored, in_flight))
         };
         tokio::select! {
             biased;
@@ -165,18 +160,16 @@ impl Dispatcher {
             next = next => next,
         }
     }
-}
 
-impl WorkerContext {
     /// Does a row, and then others with the same permit for as long as some are ready. A future of the runtime for each row
     /// would cost more, and find less of what it needs in the caches.
-    async fn run_worker(self: Arc<WorkerContext>, mut started: StartedRow) -> WorkerReport {
+    async fn run_worker(self: Arc<Dispatcher>, mut started: StartedRow) -> WorkerReport {
         let mut report = WorkerReport::default();
         loop {
             let span = span::of_sample(self.router.task.id(), started.work.sample_id());
             let RowResult { is_recorded, was_resumed, in_flight } =
                 self.run_row(started).instrument(span).await;
-            *if is_recorded { &mut report.begun } else { &mut report.left } += 1;
+            *if is_recorded { &mut report.begun } else { &mut report.unrecorded } += 1;
             report.resumed += u64::from(is_recorded && was_resumed);
             match in_flight.and_then(|in_flight| self.try_next_row(in_flight)) {
                 Some(next) => started = next,

@@ -154,7 +154,7 @@ impl InferenceStep {
             info.capabilities.media.described(),
             kind.type_name()
         );
-        Err(prompt_note("media_unsupported", message, Some("/messages".to_owned())))
+        Err(prompt_note("media_unsupported", message, Some("/messages")))
     }
 
     /// Puts the media that lie on this machine into the request.
@@ -177,7 +177,7 @@ impl InferenceStep {
                 *messages = embedded.into();
                 Ok(request)
             }
-            Ok(Err(error)) => Err(prompt_note(error.kind.name(), error.message, error.pointer)),
+            Ok(Err(error)) => Err(prompt_note(error.kind.name(), error.message, error.pointer.as_deref())),
             Err(error) => {
                 Err(prompt_note("internal", format!("the media could not be made ready: {error}"), None))
             }

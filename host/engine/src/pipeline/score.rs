@@ -67,11 +67,8 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
         (0..batch.len()).filter(|place| extracted[*place].scores.error.is_none()).collect();
     for planned in &task.metrics {
         for (changed, places) in groups(planned, batch, &sound) {
-            let metric = match changed {
-                MetricOverride::Nothing => Ok(None),
-                MetricOverride::Result(result) => Err(result),
-                MetricOverride::Params(params) => with_params(planned, params).map(Some),
-            };
+            let metric =
+                changed.and_then(|params| params.map(|params| with_params(planned, params)).transpose());
             let results = match metric {
                 Ok(own) => {
                     let metric = own.as_ref().unwrap_or(&planned.metric);
@@ -172,13 +169,9 @@ fn with_clocks(output: JsonView<'_>, timing: &SampleTiming) -> Value {
     output
 }
 
-/// What the samples of a group change about a metric.
-enum MetricOverride<'s> {
-    Nothing,
-    Params(&'s Object),
-    /// It does not come to the metric at all.
-    Result(Box<MetricResult>),
-}
+/// What the samples of a group change about a metric: some of its parameters, or nothing. An error is the result of a sample
+/// that does not come to the metric at all.
+type MetricOverride<'s> = Result<Option<&'s Object>, Box<MetricResult>>;
 
 /// The samples of a batch by what they change about a metric: nearly always nothing.
 fn groups<'s>(
@@ -186,14 +179,12 @@ fn groups<'s>(
     batch: &[&'s SampleResult],
     sound: &[usize],
 ) -> Vec<(MetricOverride<'s>, Vec<usize>)> {
-    let mut usual = Vec::with_capacity(sound.len());
+    let mut unchanged = Vec::with_capacity(sound.len());
     let mut others: Vec<(MetricOverride<'s>, Vec<usize>)> = Vec::new();
     for place in sound {
         match eval_config::of_metric(&batch[*place].sample, &planned.metric_id) {
-            ParamOverride::None => usual.push(*place),
-            ParamOverride::Skip => {
-                others.push((MetricOverride::Result(Box::new(skipped(planned))), vec![*place]))
-            }
+            ParamOverride::None => unchanged.push(*place),
+            ParamOverride::Skip => others.push((Err(Box::new(skipped(planned))), vec![*place])),
             ParamOverride::Invalid => {
                 let id = &planned.metric_id;
                 let message = format!("eval_config.metrics.{id} must be an object of parameters, or false");
@@ -202,19 +193,19 @@ fn groups<'s>(
                     error: Some(message),
                     ..skipped(planned)
                 };
-                others.push((MetricOverride::Result(Box::new(result)), vec![*place]));
+                others.push((Err(Box::new(result)), vec![*place]));
             }
             ParamOverride::Params(params) => {
-                let is_same = |(changed, _): &&mut (MetricOverride<'s>, Vec<usize>)| matches!(changed, MetricOverride::Params(known) if *known == params);
+                let is_same = |(changed, _): &&mut (MetricOverride<'s>, Vec<usize>)| matches!(changed, Ok(Some(known)) if *known == params);
                 match others.iter_mut().find(is_same) {
                     Some((_, places)) => places.push(*place),
-                    None => others.push((MetricOverride::Params(params), vec![*place])),
+                    None => others.push((Ok(Some(params)), vec![*place])),
                 }
             }
         }
     }
-    if !usual.is_empty() {
-        others.insert(0, (MetricOverride::Nothing, usual));
+    if !unchanged.is_empty() {
+        others.insert(0, (Ok(None), unchanged));
     }
     others
 }

@@ -1,6 +1,6 @@
 //! One task: its reader and its dispatcher run, and both end together. Scorers and recorder belong to the run.
 
-use super::dispatcher::{DispatchReport, Dispatcher, WorkerContext};
+use super::dispatcher::{DispatchReport, Dispatcher};
 use super::infer::InferenceStep;
 use super::infer::support_role::SupportRole;
 use super::post_process::PostInferenceSteps;
@@ -72,27 +72,25 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         of_role: role_permits.semaphore_of(&planned.role, backend.as_ref()),
         reporter: Some((resources.progress, task.id().to_owned())),
     };
-    let dispatcher = Dispatcher {
-        context: Arc::new(WorkerContext {
-            rows: tokio::sync::Mutex::new(next),
-            permits: Arc::clone(&permits),
-            post_inference: resources.post_inference,
-            invalid: Arc::clone(&invalid),
-            router: ResultRouter {
-                task: Arc::clone(&task),
-                permits,
-                batches: Mutex::default(),
-                sinks: resources.sinks,
-            },
-            inference: InferenceStep {
-                client: RoleClient::new(&planned.role, backend, Arc::new(request_permits)),
-                media: Arc::clone(&preparation.media),
-                task: Arc::clone(&task),
-                support: resources.support,
-                tools: resources.tools,
-            },
-        }),
-    };
+    let dispatcher = Arc::new(Dispatcher {
+        rows: tokio::sync::Mutex::new(next),
+        permits: Arc::clone(&permits),
+        post_inference: resources.post_inference,
+        invalid: Arc::clone(&invalid),
+        router: ResultRouter {
+            task: Arc::clone(&task),
+            permits,
+            batches: Mutex::default(),
+            sinks: resources.sinks,
+        },
+        inference: InferenceStep {
+            client: RoleClient::new(&planned.role, backend, Arc::new(request_permits)),
+            media: Arc::clone(&preparation.media),
+            task: Arc::clone(&task),
+            support: resources.support,
+            tools: resources.tools,
+        },
+    });
     let reading = ReadContext {
         preparation: &preparation,
         workers: resources.workers,

@@ -3,7 +3,7 @@
 use super::PlannedTask;
 use super::model_files::reference_of;
 use gage_backend::gguf::{Gguf, Purpose};
-use gage_config::{BackendKind, LlamaCppConfig, PipelineConfig, Problems, RequestKind, Span, shown_path};
+use gage_config::{BackendKind, LlamaCppConfig, PipelineConfig, Problems, Span, shown_path};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -47,38 +47,25 @@ pub(super) fn check_asked<'t>(
             _ => None,
         })
         .collect();
-    let limits = |backend_id: &str, is_for_vectors: bool| {
-        let gguf = models.get(backend_id)?;
-        let can = if is_for_vectors { gguf.purpose().makes_vectors() } else { gguf.predicts() };
-        (!can).then(|| gguf.purpose().limits().unwrap_or("is not made for that"))
+    let mut check = |backend_id: &str, can: fn(&Gguf) -> bool, lacks: &str, span: Span, key: &str| {
+        if let Some(gguf) = models.get(backend_id).filter(|gguf| !can(gguf)) {
+            let limits = gguf.purpose().limits().unwrap_or("is not made for that");
+            let message = format!("the backend `{backend_id}` (llama_cpp) {lacks}: its model {limits}");
+            problems.error(span, key, message);
+        }
     };
     for task in tasks {
         let step = &task.spec.steps.inference;
-        let asked = match step.request {
-            RequestKind::Generate => "generate",
-            RequestKind::Loglikelihood => "loglikelihood",
-            RequestKind::RollingLoglikelihood => "rolling_loglikelihood",
-        };
-        let id = &task.role.backend_id;
-        if let Some(limits) = limits(id, false) {
-            let message = format!("the backend `{id}` (llama_cpp) cannot do `{asked}`: its model {limits}");
-            problems.error(step.span, "request", message);
-        }
+        let asked = format!("cannot do `{}`", step.request.name());
+        check(&task.role.backend_id, Gguf::predicts, &asked, step.span, "request");
         let judges = task.judges.iter().flat_map(|judges| &judges.judges).map(|judge| &judge.role);
         for role in judges.chain(task.helpers().map(|helper| &helper.role)) {
-            let id = &role.backend_id;
-            if let Some(limits) = limits(id, false) {
-                let message =
-                    format!("the backend `{id}` (llama_cpp) cannot do `generate`: its model {limits}");
-                problems.error(role.spans.backend_id, "backend_id", message);
-            }
+            let (id, span) = (&role.backend_id, role.spans.backend_id);
+            check(id, Gguf::predicts, "cannot do `generate`", span, "backend_id");
         }
         if let Some(embed) = &task.embed {
-            let id = &embed.role.backend_id;
-            if let Some(limits) = limits(id, true) {
-                let message = format!("the backend `{id}` (llama_cpp) has no embeddings: its model {limits}");
-                problems.error(embed.step.span, "adapter_id", message);
-            }
+            let can = |gguf: &Gguf| gguf.purpose().makes_vectors();
+            check(&embed.role.backend_id, can, "has no embeddings", embed.step.span, "adapter_id");
         }
     }
 }

@@ -55,3 +55,43 @@ pub(crate) fn describe_problems(what: &str, id: &str, problems: &[FieldError]) -
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
     format!("eval_config.{what}.{id}: {}", problems.join("; "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn describe(change: &ParamOverride<'_>) -> String {
+        match change {
+            ParamOverride::None => "none".to_owned(),
+            ParamOverride::Skip => "skip".to_owned(),
+            ParamOverride::Params(params) => json!(params).to_string(),
+            ParamOverride::Invalid => "invalid".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_sample_overrides_parameters_or_leaves_a_metric_out() {
+        for (own, of_metric_expected, of_judge_expected) in [
+            (json!(null), "none", "none"),
+            (json!({}), "none", "none"),
+            (json!({"m": null}), "none", "none"),
+            (json!({"m": true}), "none", "none"),
+            (json!({"m": {}}), "none", "none"),
+            (json!({"other": false}), "none", "none"),
+            (json!({"m": false}), "skip", "invalid"),
+            (json!({"m": {"a": 1}}), r#"{"a":1}"#, r#"{"a":1}"#),
+            (json!({"m": 1}), "invalid", "invalid"),
+            (json!(["m"]), "invalid", "invalid"),
+        ] {
+            let config = match &own {
+                Value::Null => json!({}),
+                own => json!({"metrics": own, "judge": own}),
+            };
+            let sample = SampleView::Json(Arc::new(json!({ "eval_config": config })));
+            assert_eq!(describe(&of_metric(&sample, "m")), of_metric_expected, "{own}");
+            assert_eq!(describe(&of_judge(&sample, "m")), of_judge_expected, "{own}");
+        }
+    }
+}

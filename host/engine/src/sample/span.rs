@@ -2,7 +2,6 @@
 //! cost one comparison.
 
 use super::result::SampleResult;
-use std::fmt;
 use tracing::{Span, info_span};
 
 /// The span of everything that is done for one sample.
@@ -12,20 +11,8 @@ pub(crate) fn of_sample(task_id: &str, sample_id: &str) -> Span {
 
 /// The span of a batch that is scored.
 pub(crate) fn of_batch(task_id: &str, batch: &[&SampleResult]) -> Span {
-    info_span!("score", task = task_id, samples = %SampleIds(batch))
-}
-
-/// The ids of the samples of a batch.
-struct SampleIds<'a>(&'a [&'a SampleResult]);
-
-impl fmt::Display for SampleIds<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, answer) in self.0.iter().enumerate() {
-            let separator = if place == 0 { "" } else { ", " };
-            write!(formatter, "{separator}{}", answer.sample_id)?;
-        }
-        Ok(())
-    }
+    let ids = || batch.iter().map(|answer| answer.sample_id.as_str()).collect::<Vec<_>>().join(", ");
+    info_span!("score", task = task_id, samples = %ids())
 }
 
 #[cfg(test)]

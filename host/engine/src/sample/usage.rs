@@ -39,3 +39,30 @@ pub(crate) fn usage_at(output: &Value, key: &str) -> Option<Usage> {
         completion_tokens: tokens("completion_tokens"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_is_read_where_there_is_some_and_summed() {
+        let usage = |prompt_tokens, completion_tokens| Usage { prompt_tokens, completion_tokens };
+        for (output, expected) in [
+            (json!({}), None),
+            (json!({"usage": null}), None),
+            (json!({"usage": {}}), Some(usage(0, 0))),
+            (json!({"usage": {"prompt_tokens": 3}}), Some(usage(3, 0))),
+            (json!({"usage": {"prompt_tokens": 3, "completion_tokens": "x"}}), Some(usage(3, 0))),
+        ] {
+            assert_eq!(usage_in(Some(&output)), expected, "{output}");
+        }
+        for (before, more, expected) in [
+            (None, None, None),
+            (Some(usage(1, 2)), None, Some(usage(1, 2))),
+            (None, Some(usage(1, 2)), Some(usage(1, 2))),
+            (Some(usage(1, 2)), Some(usage(3, u64::MAX)), Some(usage(4, u64::MAX))),
+        ] {
+            assert_eq!(sum_of(before, more), expected, "{before:?} {more:?}");
+        }
+    }
+}

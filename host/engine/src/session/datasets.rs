@@ -22,9 +22,8 @@ pub struct LocatedDataset {
 
 /// The datasets of a run, by id.
 pub struct Datasets {
-    by_id: HashMap<String, LocatedDataset>,
-    /// Why those are not among them that were looked for in vain.
-    missing: HashMap<String, String>,
+    /// Each, or why it was not found.
+    by_id: HashMap<String, Result<LocatedDataset, String>>,
 }
 
 impl Datasets {
@@ -38,39 +37,34 @@ impl Datasets {
                 continue;
             }
             let located = LocatedDataset::new(&task.dataset, options, problems)?;
-            by_id.insert(id.clone(), located);
+            by_id.insert(id.clone(), Ok(located));
         }
-        Some(Datasets { by_id, missing: HashMap::new() })
+        Some(Datasets { by_id })
     }
 
     /// Finds those datasets of a plan that are there; the others are no problem.
     pub fn locate_present(plan: &Plan, options: &LocateOptions<'_>) -> Datasets {
-        let mut found = Datasets { by_id: HashMap::new(), missing: HashMap::new() };
+        let mut by_id = HashMap::new();
         for task in &plan.tasks {
-            let id = &task.dataset.spec.dataset_id;
-            if found.by_id.contains_key(id) || found.missing.contains_key(id) {
-                continue;
-            }
-            let mut problems = Problems::default();
-            match LocatedDataset::new(&task.dataset, options, &mut problems) {
-                Some(located) => drop(found.by_id.insert(id.clone(), located)),
-                None => {
+            by_id.entry(task.dataset.spec.dataset_id.clone()).or_insert_with(|| {
+                let mut problems = Problems::default();
+                LocatedDataset::new(&task.dataset, options, &mut problems).ok_or_else(|| {
                     let message = problems.sorted().first().map(|problem| problem.message.clone());
-                    found.missing.insert(id.clone(), message.unwrap_or_default());
-                }
-            }
+                    message.unwrap_or_default()
+                })
+            });
         }
-        found
+        Datasets { by_id }
     }
 
     /// Why a dataset was not found.
     pub(crate) fn why_missing(&self, dataset_id: &str) -> &str {
-        self.missing.get(dataset_id).map_or("", String::as_str)
+        self.by_id.get(dataset_id).and_then(|located| located.as_ref().err()).map_or("", String::as_str)
     }
 
     /// The dataset with this id.
     pub fn get(&self, dataset_id: &str) -> Option<&LocatedDataset> {
-        self.by_id.get(dataset_id)
+        self.by_id.get(dataset_id)?.as_ref().ok()
     }
 }
 

@@ -60,12 +60,6 @@ impl IndexedSample {
         self.row == row_key(row_digest)
     }
 
-    /// Whether a resumed run leaves the sample as it is: it is that of the same row, and did
-    /// not fail for a reason that may have passed.
-    pub fn is_done(&self, row_digest: &str) -> bool {
-        self.is_of_row(row_digest) && self.is_finished()
-    }
-
     /// Whether nothing is left to be done: it did not fail for a reason that may have passed, and has its
     /// scores.
     pub fn is_finished(&self) -> bool {
@@ -128,11 +122,6 @@ impl JournalIndex {
     /// Reads answers back that need scores.
     pub fn answers(&self) -> AnswerReader<'_> {
         AnswerReader::new(self)
-    }
-
-    /// Whether there is a record of a sample.
-    pub fn contains(&self, task_id: &str, index: u64) -> bool {
-        self.get(task_id, index).is_some()
     }
 
     /// Number of samples that are there, those that await their judges or their scores among them.
@@ -365,13 +354,14 @@ mod tests {
         failed.outcome = Outcome::BackendError;
         let (_root, folder) = written(&[vec![record("t", 0, "a"), failed]]);
         let index = JournalIndex::read(&folder).unwrap();
-        let done =
-            |number: u64, row_digest: &str| index.get("t", number).is_some_and(|it| it.is_done(row_digest));
+        let done = |number: u64, row_digest: &str| {
+            index.get("t", number).is_some_and(|it| it.is_of_row(row_digest) && it.is_finished())
+        };
         assert!(done(0, "0000000000000000"));
         assert!(!done(0, "ffffffffffffffff"));
         assert!(!done(1, "0000000000000001"));
         assert!(!done(2, "0000000000000002"));
-        assert!(index.contains("t", 1) && !index.contains("u", 1));
+        assert!(index.get("t", 1).is_some() && index.get("u", 1).is_none());
         let counts = index.outcomes("t");
         assert_eq!((counts.total(), counts.get(Outcome::BackendError)), (2, 1));
     }

@@ -23,7 +23,7 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) 
     let mut states: Vec<ExtractionState> =
         batch.iter().map(|answer| ExtractionState::new(answer.model_output.document())).collect();
     for planned in extractors {
-        let open: Vec<usize> = (0..states.len()).filter(|place| states[*place].end.is_none()).collect();
+        let open: Vec<usize> = (0..states.len()).filter(|place| !states[*place].has_ended()).collect();
         let items = open.iter().map(|place| {
             let answer = batch[*place];
             let roots = EvalContext {
@@ -45,12 +45,18 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) 
 struct ExtractionState {
     /// The model's output; its answer is what earlier extractors have left of it.
     output: Value,
-    end: Option<Result<Object, ItemError>>,
+    /// What was found: `parsed` and `extraction`.
+    found: Object,
+    error: Option<ItemError>,
 }
 
 impl ExtractionState {
     fn new(output: JsonView<'_>) -> ExtractionState {
-        ExtractionState { output: output.value().into_owned(), end: None }
+        ExtractionState { output: output.value().into_owned(), found: Object::new(), error: None }
+    }
+
+    fn has_ended(&self) -> bool {
+        !self.found.is_empty() || self.error.is_some()
     }
 
     fn add_result(&mut self, extractor: &Extractor, found: Result<Option<ExtractedAnswer>, ItemError>) {
@@ -64,31 +70,25 @@ impl ExtractionState {
             Ok(Some(answer)) => {
                 let ExtractedAnswer { kind, value, evidence } = answer;
                 let note = json!({"extractor": extractor.name(), "kind": kind, "evidence": evidence});
-                self.end = Some(Ok(Object::from_iter([
-                    ("parsed".to_owned(), Value::Object(value)),
-                    ("extraction".to_owned(), note),
-                ])));
+                self.found.insert("parsed".to_owned(), Value::Object(value));
+                self.found.insert("extraction".to_owned(), note);
             }
-            Err(error) => self.end = Some(Err(error)),
+            Err(error) => self.error = Some(error),
         }
     }
 
     fn finish(self, original: JsonView<'_>) -> ExtractorChain {
-        let (found, error) = match self.end {
-            None => (Object::new(), None),
-            Some(Ok(found)) => (found, None),
-            Some(Err(failed)) => {
-                let note = ErrorNote {
-                    stage: Stage::Scoring,
-                    kind: failed.kind.to_owned(),
-                    message: format!("extract: {}", failed.message),
-                    pointer: failed.pointer,
-                };
-                (Object::new(), Some((failed.outcome, note)))
-            }
-        };
-        let parsed = found.get("parsed").cloned().unwrap_or_default();
-        let extraction = found.get("extraction").cloned().unwrap_or_default();
+        let error = self.error.map(|failed| {
+            let note = ErrorNote {
+                stage: Stage::Scoring,
+                kind: failed.kind.to_owned(),
+                message: format!("extract: {}", failed.message),
+                pointer: failed.pointer,
+            };
+            (failed.outcome, note)
+        });
+        let parsed = self.found.get("parsed").cloned().unwrap_or_default();
+        let extraction = self.found.get("extraction").cloned().unwrap_or_default();
         let found = Object::from_iter([
             ("answer".to_owned(), text_of(&parsed)),
             ("parsed".to_owned(), parsed),
