@@ -18,9 +18,9 @@ mod view;
 pub(crate) use budget::BudgetArguments;
 pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-pub(crate) use compare::{CompareArguments, Part};
+pub(crate) use compare::CompareArguments;
 pub(crate) use data::{DataArguments, DataCommand, PreviewArguments, StatsArguments};
-pub(crate) use export::{ExportArguments, Format, RelationshipName};
+pub(crate) use export::ExportArguments;
 use gage_core::Outcome;
 pub(crate) use model::{
     ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,

@@ -7,7 +7,7 @@ use super::identity::{self, Difference, IdentityPart};
 use super::noninferiority::ScoreUnits;
 use super::paired_scores::{PairedScores, PendingTest};
 use super::pairing::{PairedColumn, PairedTask};
-use super::permutations::Permutations;
+use super::permutations::{DEFAULT_PERMUTATIONS, Permutations};
 use super::plan::{ComparePlan, PlannedMeasure};
 use super::result::{
     ComparedRun, Comparison, ComparisonWarning, MetricComparison, Overall, SliceDrift, TestNote,
@@ -36,22 +36,11 @@ pub struct CompareOptions {
     pub max_flips: usize,
     /// What may differ besides the model.
     pub allowed: Vec<IdentityPart>,
-    /// Random permutations of a test that is not exact, or more where the level of a gate needs them; default 10,000.
-    pub permutations: u32,
-    /// Threads; default: as many as there are cores. Figures do not depend on it.
-    pub threads: usize,
 }
 
 impl Default for CompareOptions {
     fn default() -> CompareOptions {
-        CompareOptions {
-            gate: Vec::new(),
-            gate_before: Vec::new(),
-            max_flips: 10,
-            allowed: Vec::new(),
-            permutations: 10_000,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-        }
+        CompareOptions { gate: Vec::new(), gate_before: Vec::new(), max_flips: 10, allowed: Vec::new() }
     }
 }
 
@@ -73,15 +62,14 @@ pub fn compare(
     let tasks: Vec<_> = paired.iter().map(|(task, _)| task.counts()).collect();
 
     let gated = plan.tasks.iter().flat_map(|task| &task.measures).filter(|planned| planned.gate.is_some());
-    let permutations = Permutations { default: options.permutations, gated: gated.count() };
+    let permutations = Permutations { gated: gated.count() };
     let (mut tests, mut metrics, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     for ((task, slicing), planned) in paired.iter().zip(&plan.tasks) {
         for (column, planned) in task.columns.iter().zip(&planned.measures) {
             let alpha = planned.gate.map(|limits| limits.alpha);
             let wanted = permutations.of(alpha);
             let measured = MeasuredTask { task, planned, column, slicing };
-            let ExaminedMetric { metric, scores, tests: examined } =
-                measured.examine(wanted, options.permutations);
+            let ExaminedMetric { metric, scores, tests: examined } = measured.examine(wanted);
             let is_random = |test: &PendingTest| test.as_ref().is_err_and(|test| !test.is_exact());
             if let (Some(alpha), true) =
                 (alpha, wanted > MAX_PERMUTATIONS && examined.first().is_some_and(is_random))
@@ -93,7 +81,7 @@ pub fn compare(
             judged.push(GateDecision { scores, limits: planned.gate });
         }
     }
-    let mut notes = run_tests(tests, options.threads);
+    let mut notes = run_tests(tests);
     for metric in &mut metrics {
         metric.test = notes.next().unwrap_or(TestNote::NONE);
         for (slice, TestNote { worse, better, .. }) in metric.slices.iter_mut().zip(&mut notes) {
@@ -164,7 +152,8 @@ fn scorer_differences(plan: &ComparePlan<'_>, allowed: &[IdentityPart]) -> Vec<D
 }
 
 /// Runs tests, those by sign flips together; gives their results in the same order.
-fn run_tests(tests: Vec<PendingTest>, threads: usize) -> impl Iterator<Item = TestNote> {
+fn run_tests(tests: Vec<PendingTest>) -> impl Iterator<Item = TestNote> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut sign_flips = Vec::new();
     let done: Vec<Option<TestNote>> =
         tests.into_iter().map(|test| test.map_err(|test| sign_flips.push(test)).ok()).collect();
@@ -194,13 +183,13 @@ struct MeasuredTask<'a> {
 impl MeasuredTask<'_> {
     /// The measure with its tests: that of the whole task with `permutations`, those of slices with the default number of
     /// them.
-    fn examine(&self, permutations: u32, default_permutations: u32) -> ExaminedMetric {
+    fn examine(&self, permutations: u32) -> ExaminedMetric {
         let MeasuredTask { task, planned, column, .. } = self;
         let measure = &planned.measure;
         let scores = self.scores(task.paired());
         let mut tests = vec![scores.test(seed_of(&self.name()), permutations)];
         let slices = match measure.sub_score {
-            None => self.examine_slices(default_permutations, &mut tests),
+            None => self.examine_slices(&mut tests),
             Some(_) => Vec::new(),
         };
         let total = task.counts().total;
@@ -236,7 +225,7 @@ impl MeasuredTask<'_> {
     }
 
     /// The slices that have scores. Their tests are added to `tests`.
-    fn examine_slices(&self, permutations: u32, tests: &mut Vec<PendingTest>) -> Vec<SliceDrift> {
+    fn examine_slices(&self, tests: &mut Vec<PendingTest>) -> Vec<SliceDrift> {
         let mut slices = Vec::new();
         for ((by, names), members) in self.slicing.slices().zip(&self.task.slices) {
             let mut members = members.clone();
@@ -245,11 +234,12 @@ impl MeasuredTask<'_> {
                 let Some((slice, _)) = group.first() else { continue };
                 let numbers = group.iter().map(|(_, number)| *number as usize);
                 let scores = self.scores(numbers.filter(|number| self.task.is_paired(*number)));
-                let (Some((base, new, _)), Some(key)) = (scores.means(), names.get(*slice as usize)) else {
+                let (Some((base, new, _)), Some(key)) = (scores.means(), names.get_index(*slice as usize))
+                else {
                     continue;
                 };
                 let seed = seed_of(&[&self.name()[..], &[by, key]].concat());
-                tests.push(scores.test(seed, permutations));
+                tests.push(scores.test(seed, DEFAULT_PERMUTATIONS));
                 slices.push(SliceDrift {
                     by: by.to_owned(),
                     key: key.clone(),

@@ -91,28 +91,27 @@ impl GrowingTail {
         self.tail += self.chance * self.before;
         self.trials += 1;
         let ratio = self.trials as f64 / (self.trials + 1 - self.successes) as f64 * (1.0 - self.chance);
-        self.before = self.carried(self.before, ratio, self.successes - 1);
+        self.before =
+            carried(self.before, ratio, || probability(self.successes - 1, self.trials, self.chance));
     }
 
     /// One more success is asked for.
     pub(super) fn ask_more(&mut self) {
         let odds = self.chance / (1.0 - self.chance);
         let ratio = (self.trials - self.successes + 1) as f64 / self.successes as f64 * odds;
-        let here = self.carried(self.before, ratio, self.successes);
+        let here = carried(self.before, ratio, || probability(self.successes, self.trials, self.chance));
         self.tail -= here;
         self.successes += 1;
         self.before = here;
     }
+}
 
-    /// A probability by its ratio to a neighbour.
-    fn carried(&self, neighbour: f64, ratio: f64, successes: i64) -> f64 {
-        let carried = neighbour * ratio;
-        // Also where the ratio is none, since the neighbour is 0.
-        if neighbour > MIN_TERM && carried > MIN_TERM && carried.is_finite() {
-            return carried;
-        }
-        probability(successes, self.trials, self.chance)
-    }
+/// A probability by its ratio to a neighbour, or computed again if that may have lost digits.
+fn carried(neighbour: f64, ratio: f64, computed: impl Fn() -> f64) -> f64 {
+    let carried = neighbour * ratio;
+    // The ratio may be infinite if the neighbour is 0.
+    let is_good = neighbour > MIN_TERM && carried > MIN_TERM && carried.is_finite();
+    if is_good { carried } else { computed() }
 }
 
 /// The probabilities of the likely numbers of successes, each with its number, in order.
@@ -121,9 +120,7 @@ pub(super) fn likely_probabilities(trials: i64, chance: f64) -> impl Iterator<It
     let mut last = 0.0;
     likely(trials, chance).map(move |successes| {
         let ratio = (trials - successes + 1) as f64 / successes as f64 * odds;
-        let carried = last * ratio;
-        let is_good = last > MIN_TERM && carried > MIN_TERM && carried.is_finite();
-        last = if is_good { carried } else { probability(successes, trials, chance) };
+        last = carried(last, ratio, || probability(successes, trials, chance));
         (successes, last)
     })
 }

@@ -5,7 +5,7 @@ use super::format::{number, percent, shortened};
 use super::plan::gate_of;
 use super::result::GateChange;
 use gage_config::GateSpec;
-use gage_figures::RecordedRun;
+use gage_figures::{MetricFigure, RecordedRun};
 
 /// What became of the gate `before`, of the suite of the baseline, in the gate `now`, and where that has nothing to
 /// judge since one of the runs lacks the metric.
@@ -17,66 +17,50 @@ pub(super) fn find(
 ) -> Vec<GateChange> {
     let mut changes = unjudged(base, new, now, "the new run");
     changes.extend(unjudged(new, base, now, "the baseline"));
-    for task_id in base.task_ids() {
-        for figure in base.figures(task_id) {
-            let Some(old) = gate_of(before, task_id, &figure.metric_id) else { continue };
-            let name = shortened(&format!("{} of {task_id}", figure.metric_id));
-            if changes.iter().any(|known| known.task_id == task_id && known.metric_id == figure.metric_id) {
-                continue;
-            }
-            let new = gate_of(now, task_id, &figure.metric_id);
-            let what = match new {
-                None => format!(
-                    "the suite of the baseline has a gate on {name} (margin {}), that of the new run has none: nothing is \
-                     asked of it",
-                    number(old.margin)
-                ),
-                Some(new) => match looser(old, new).as_slice() {
-                    [] => continue,
-                    parts => format!(
-                        "the gate on {name} is looser than in the suite of the baseline: {}",
-                        parts.join(", ")
-                    ),
-                },
-            };
-            changes.push(GateChange {
-                task_id: task_id.to_owned(),
-                metric_id: figure.metric_id.clone(),
-                is_lost: new.is_none(),
-                what,
-            });
+    for MetricFigure { task_id, metric_id, .. } in base.all_figures() {
+        let Some(old) = gate_of(before, task_id, metric_id) else { continue };
+        let name = shortened(&format!("{metric_id} of {task_id}"));
+        if changes.iter().any(|known| known.task_id == *task_id && known.metric_id == *metric_id) {
+            continue;
         }
+        let new = gate_of(now, task_id, metric_id);
+        let what = match new {
+            None => format!(
+                "the suite of the baseline has a gate on {name} (margin {}), that of the new run has none: nothing is \
+                 asked of it",
+                number(old.margin)
+            ),
+            Some(new) => match looser(old, new).as_slice() {
+                [] => continue,
+                parts => {
+                    let parts = parts.join(", ");
+                    format!("the gate on {name} is looser than in the suite of the baseline: {parts}")
+                }
+            },
+        };
+        let (task_id, metric_id) = (task_id.clone(), metric_id.clone());
+        changes.push(GateChange { task_id, metric_id, is_lost: new.is_none(), what });
     }
     changes
 }
 
 /// The metrics of one run that a gate is on and that the other run has not got.
 fn unjudged(one: &RecordedRun, other: &RecordedRun, gate: &[GateSpec], name: &str) -> Vec<GateChange> {
-    let has = |task_id: &str, metric_id: &str| {
-        other.task_ids().contains(&task_id)
-            && other.figures(task_id).iter().any(|figure| figure.metric_id == metric_id)
-    };
-    let mut changes = Vec::new();
-    // What has not ended does not say which metrics it has.
+    // A run that has not ended does not say which metrics it has.
     if other.summary().is_none() {
-        return changes;
+        return Vec::new();
     }
-    for task_id in one.task_ids() {
-        for figure in one.figures(task_id) {
-            let metric_id = &figure.metric_id;
-            if gate_of(gate, task_id, metric_id).is_none() || has(task_id, metric_id) {
-                continue;
-            }
-            let metric = shortened(&format!("{metric_id} of {task_id}"));
-            changes.push(GateChange {
-                task_id: task_id.to_owned(),
-                metric_id: metric_id.clone(),
-                is_lost: true,
-                what: format!("the gate on {metric} judges nothing: {name} does not have it"),
-            });
-        }
-    }
-    changes
+    let is_unjudged = |figure: &&MetricFigure| {
+        let MetricFigure { task_id, metric_id, .. } = figure;
+        let is_same = |one: &MetricFigure| one.task_id == *task_id && one.metric_id == *metric_id;
+        gate_of(gate, task_id, metric_id).is_some() && !other.all_figures().iter().any(is_same)
+    };
+    let change = |MetricFigure { task_id, metric_id, .. }: &MetricFigure| {
+        let metric = shortened(&format!("{metric_id} of {task_id}"));
+        let what = format!("the gate on {metric} judges nothing: {name} does not have it");
+        GateChange { task_id: task_id.clone(), metric_id: metric_id.clone(), is_lost: true, what }
+    };
+    one.all_figures().iter().filter(is_unjudged).map(change).collect()
 }
 
 /// In what a gate lets more pass than it did.

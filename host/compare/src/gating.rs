@@ -31,56 +31,54 @@ pub(super) fn refusal(
     differences: &[Difference],
 ) -> Option<Refusal> {
     let runs = [("baseline", base), ("new run", new)];
-    let of_runs = |reason: fn(&str, &RecordedRun) -> Option<Refusal>| {
+    let of_runs = |reason: fn(&str, &RecordedRun) -> Option<String>| {
         runs.into_iter().find_map(|(name, source)| reason(name, source))
     };
-    of_runs(edited)
+    let as_mismatch = |reason: String| (Verdict::Mismatch, reason);
+    let as_incomplete = |reason: String| (Verdict::Incomplete, reason);
+    let mismatch = of_runs(edited)
         .or_else(|| plan.tasks.is_empty().then(|| no_common_task(base, new)))
-        .or_else(|| not_allowed(differences))
-        .or_else(|| of_runs(not_ended))
-        .or_else(|| of_runs(of_unknown_length))
+        .or_else(|| not_allowed(differences));
+    let incomplete = || of_runs(not_ended).or_else(|| of_runs(of_unknown_length));
+    mismatch
+        .map(as_mismatch)
+        .or_else(|| incomplete().map(as_incomplete))
         // What a run has is known when it has ended.
-        .or_else(|| missing_metrics(plan))
-        .or_else(|| no_common_sample(tasks))
+        .or_else(|| missing_metrics(plan).map(as_mismatch))
+        .or_else(|| no_common_sample(tasks).map(as_incomplete))
 }
 
-fn edited(name: &str, source: &RecordedRun) -> Option<Refusal> {
-    let edited = source.edited()?;
-    let reason = format!(
-        "{}; restore it from a copy, and see what `gage-host verify` says",
-        edited.of(&format!("the {name} '{}'", source.run_id()))
-    );
-    Some((Verdict::Mismatch, reason))
+fn edited(name: &str, source: &RecordedRun) -> Option<String> {
+    let edited = source.edited()?.of(&format!("the {name} '{}'", source.run_id()));
+    Some(format!("{edited}; restore it from a copy, and see what `gage-host verify` says"))
 }
 
-fn no_common_task(base: &RecordedRun, new: &RecordedRun) -> Refusal {
+fn no_common_task(base: &RecordedRun, new: &RecordedRun) -> String {
     let list = |source: &RecordedRun| match source.task_ids() {
         ids if ids.is_empty() => "none".to_owned(),
         ids => ids.join(", "),
     };
     let (before, now) = (list(base), list(new));
-    let reason = format!(
+    format!(
         "the runs are of different suites: no task is in both; the baseline has: {before}; the new run has: {now}"
-    );
-    (Verdict::Mismatch, reason)
+    )
 }
 
-fn not_allowed(differences: &[Difference]) -> Option<Refusal> {
+fn not_allowed(differences: &[Difference]) -> Option<String> {
     let refused: Vec<&Difference> = differences.iter().filter(|difference| !difference.allowed).collect();
     let first = refused.first()?;
     let mut parts: Vec<&str> = refused.iter().map(|difference| difference.part.name()).collect();
     parts.dedup();
-    let reason = format!(
+    Some(format!(
         "more than the model differs ({}): {}{}; make a new baseline, or say that it is meant with --allow {}",
         parts.join(", "),
         format::shortened(&format::with_short_digests(&first.what)),
         if refused.len() > 1 { format!(", and {} more", refused.len() - 1) } else { String::new() },
         parts.join(" --allow ")
-    );
-    Some((Verdict::Mismatch, reason))
+    ))
 }
 
-fn not_ended(name: &str, source: &RecordedRun) -> Option<Refusal> {
+fn not_ended(name: &str, source: &RecordedRun) -> Option<String> {
     if source.has_ended() {
         return None;
     }
@@ -89,44 +87,35 @@ fn not_ended(name: &str, source: &RecordedRun) -> Option<Refusal> {
         "running" => "still going on, or was killed",
         status => status,
     };
-    let reason = format!("the {name} '{id}' is {status}: finish it with `run --run-id {id} --resume` first");
-    Some((Verdict::Incomplete, reason))
+    Some(format!("the {name} '{id}' is {status}: finish it with `run --run-id {id} --resume` first"))
 }
 
-fn of_unknown_length(name: &str, source: &RecordedRun) -> Option<Refusal> {
+fn of_unknown_length(name: &str, source: &RecordedRun) -> Option<String> {
     if !source.is_of_unknown_length() {
         return None;
     }
     let (id, why) = (source.run_id(), source.manifest().ended_by.as_deref().unwrap_or("cut off"));
-    let reason = format!(
+    Some(format!(
         "the {name} '{id}' ended early ({}), and nobody knows of how many samples: finish it with `run --run-id {id} \
          --resume` first",
         format::shortened(why)
-    );
-    Some((Verdict::Incomplete, reason))
+    ))
 }
 
-fn missing_metrics(plan: &ComparePlan<'_>) -> Option<Refusal> {
-    if plan.missing.is_empty() {
-        return None;
-    }
-    let reason = format!(
-        "only one of the runs has {}, which the gate asks about; make a new baseline",
-        plan.missing.join(", ")
-    );
-    Some((Verdict::Mismatch, reason))
+fn missing_metrics(plan: &ComparePlan<'_>) -> Option<String> {
+    let missing = plan.missing.join(", ");
+    let reason =
+        || format!("only one of the runs has {missing}, which the gate asks about; make a new baseline");
+    (!plan.missing.is_empty()).then(reason)
 }
 
-fn no_common_sample(tasks: &[TaskPairing]) -> Option<Refusal> {
+fn no_common_sample(tasks: &[TaskPairing]) -> Option<String> {
     let sum = |part: fn(&TaskPairing) -> u64| tasks.iter().map(part).sum::<u64>();
     if sum(|task| task.total) == 0 {
-        return Some((Verdict::Incomplete, "neither run has a sample".to_owned()));
+        return Some("neither run has a sample".to_owned());
     }
-    if sum(|task| task.paired) == 0 {
-        let causes = reason::causes(tasks);
-        return Some((Verdict::Incomplete, format!("no sample is in both runs: {causes}")));
-    }
-    None
+    let is_unpaired = sum(|task| task.paired) == 0;
+    is_unpaired.then(|| format!("no sample is in both runs: {}", reason::causes(tasks)))
 }
 
 /// Gives every gated metric its answer, and all the loss that could have been seen.

@@ -8,16 +8,21 @@ use gage_config::{
 use gage_core::{Object, SamplingParams};
 use gage_figures::RecordedRun;
 use gage_record::{RunIdentity, differences};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
+use strum::IntoEnumIterator as _;
 
 /// A part of what a run was made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::EnumIter, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum IdentityPart {
     /// The rows, and what makes Samples of them.
     Datasets,
-    /// The prompts of the model under test, and of the roles that support it.
+    /// The prompts of the model under test.
     Prompts,
     /// Components, and the versions of the scoring.
     Plugins,
@@ -28,24 +33,9 @@ pub enum IdentityPart {
 }
 
 impl IdentityPart {
-    /// All of them.
-    pub const ALL: [IdentityPart; 5] = [
-        IdentityPart::Datasets,
-        IdentityPart::Prompts,
-        IdentityPart::Plugins,
-        IdentityPart::Judges,
-        IdentityPart::Settings,
-    ];
-
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
-        match self {
-            IdentityPart::Datasets => "datasets",
-            IdentityPart::Prompts => "prompts",
-            IdentityPart::Plugins => "plugins",
-            IdentityPart::Judges => "judges",
-            IdentityPart::Settings => "settings",
-        }
+        self.into()
     }
 }
 
@@ -98,24 +88,21 @@ pub(super) fn compare(
         (Some(_), Some(_)) => {}
         (None, None) => return found,
         (before, _) => {
-            let run = if before.is_none() { base } else { new };
-            let id = run.run_id();
-            add(
-                IdentityPart::Settings,
-                format!("the manifest of run '{id}' holds no configuration that this program reads"),
-            );
+            let id = if before.is_none() { base } else { new }.run_id();
+            let what = format!("the manifest of run '{id}' holds no configuration that this program reads");
+            add(IdentityPart::Settings, what);
             return found;
         }
     }
     for task_id in tasks {
-        for part in IdentityPart::ALL {
+        for part in IdentityPart::iter() {
             let (before, now) = (before.part(part, task_id), now.part(part, task_id));
             let (before, now) = match part {
-                IdentityPart::Plugins | IdentityPart::Settings => shared(before, now),
-                _ => (before, now),
-            };
-            let (before, now) = match part {
-                IdentityPart::Settings => without_what_models_imply(before, now),
+                IdentityPart::Plugins => shared(before, now),
+                IdentityPart::Settings => {
+                    let (before, now) = shared(before, now);
+                    without_what_models_imply(before, now)
+                }
                 _ => (before, now),
             };
             for what in differences(&before, &now) {
@@ -128,7 +115,7 @@ pub(super) fn compare(
             }
         }
     }
-    found.sort_by_key(|difference| IdentityPart::ALL.iter().position(|part| *part == difference.part));
+    found.sort_by_key(|difference| difference.part);
     found.dedup();
     found
 }
@@ -201,11 +188,7 @@ impl<'r> Identity<'r> {
     /// The prompt of the model under test, and those of the roles that find something for it to read.
     fn prompts(&self, config: &PipelineConfig, task: &TaskSpec) -> Value {
         let digest = |role: &RoleAdapterSpec| self.prompt_digest(role);
-        let steps = &task.steps;
-        let support = steps.support.iter().filter_map(|step| config.support_role_of(step));
-        let tools = steps.inference.tools.iter().filter_map(|tools| config.tool_role_of(tools));
-        let support: Object = support
-            .chain(tools)
+        let support: Object = supporting_roles(config, task)
             .map(|role| (role.adapter_id.clone(), digest(role)))
             .filter(|(_, digest)| !digest.is_null())
             .collect();
@@ -240,6 +223,15 @@ impl<'r> Identity<'r> {
     }
 }
 
+/// The roles that support the model under test of a task, and those that run its tools.
+fn supporting_roles<'c>(
+    config: &'c PipelineConfig,
+    task: &'c TaskSpec,
+) -> impl Iterator<Item = &'c RoleAdapterSpec> {
+    let support = task.steps.support.iter().filter_map(|step| config.support_role_of(step));
+    support.chain(task.steps.inference.tools.iter().filter_map(|tools| config.tool_role_of(tools)))
+}
+
 /// What a task does, its metrics by id.
 fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
     let document = &config.document;
@@ -263,10 +255,7 @@ fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
     if let Some(role) = config.inference_role_of(task) {
         merged["asked"] = asked(config, role, task.sampling_params.clone());
     }
-    let support = task.steps.support.iter().filter_map(|step| config.support_role_of(step));
-    let tools = task.steps.inference.tools.iter().filter_map(|tools| config.tool_role_of(tools));
-    let others = support
-        .chain(tools)
+    let others = supporting_roles(config, task)
         .map(|role| (role.adapter_id.clone(), asked(config, role, SamplingParams::default())));
     let others: Object = others.collect();
     if !others.is_empty() {

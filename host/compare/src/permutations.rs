@@ -5,14 +5,15 @@ use super::format;
 use super::measure::Measure;
 use super::sign_flip::MAX_PERMUTATIONS;
 
+/// Random permutations of a test that is not exact and that no gate rests on.
+pub(super) const DEFAULT_PERMUTATIONS: u32 = 10_000;
+
 /// So much finer than the level of a test its p-value is.
 const FINER: f64 = 10.0;
 
 /// The permutations of the tests of one comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Permutations {
-    /// Of a test that no gate rests on.
-    pub(super) default: u32,
     /// How many measures are gated.
     pub(super) gated: usize,
 }
@@ -24,7 +25,7 @@ impl Permutations {
     pub(super) fn of(self, alpha: Option<f64>) -> u32 {
         // Cast: from numbers that are too large it gives the largest.
         let needed = alpha.map_or(0, |alpha| (FINER / self.strictest(alpha)).ceil() as u32);
-        needed.max(self.default)
+        needed.max(DEFAULT_PERMUTATIONS)
     }
 
     fn strictest(self, alpha: f64) -> f64 {

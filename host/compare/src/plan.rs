@@ -5,8 +5,8 @@ use super::format;
 use super::measure::Measure;
 use super::result::NotCompared;
 use gage_config::GateSpec;
-use gage_figures::RecordedRun;
-use gage_figures::{Aggregation, MetricFigure, Scale};
+use gage_figures::{Aggregation, MetricFigure, RecordedRun, Scale};
+use itertools::Itertools as _;
 
 /// A task that is compared.
 pub(super) struct TaskPlan<'a> {
@@ -157,10 +157,8 @@ fn gated_name(gate: &GateSpec) -> String {
 
 /// Finds what the gate names and neither run has, which is a slip of the pen.
 fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Result<(), CompareError> {
-    let mut tasks: Vec<&str> = new.task_ids();
-    tasks.extend(base.task_ids());
-    tasks.sort_unstable();
-    tasks.dedup();
+    let tasks: Vec<&str> =
+        new.task_ids().into_iter().chain(base.task_ids()).sorted_unstable().dedup().collect();
     for gate in gate {
         if let Some(task_id) = &gate.task_id
             && !tasks.contains(&task_id.as_str())
@@ -198,9 +196,8 @@ fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Resul
             });
         }
         if of_metric().next().is_none() {
-            let mut known: Vec<&str> = figures.iter().map(|figure| figure.metric_id.as_str()).collect();
-            known.sort_unstable();
-            known.dedup();
+            let known = figures.iter().map(|figure| figure.metric_id.as_str()).sorted_unstable();
+            let known: Vec<&str> = known.dedup().collect();
             let what = format!(
                 "the gate names the metric '{}', of which neither run has figures that can be compared",
                 gated_name(gate)
@@ -221,18 +218,14 @@ fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Resul
 
 /// Refuses margins that no loss can exceed, for metrics that declare their scale.
 fn check_margins(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Result<(), CompareError> {
-    for source in [new, base] {
-        for task_id in source.task_ids() {
-            for figure in source.figures(task_id) {
-                let Some(spec) = gate_of(gate, task_id, &figure.metric_id) else { continue };
-                let name = format!("{} of task {task_id}", figure.metric_id);
-                check_margin(spec.margin, figure.scale, &name)?;
-                for sub in &spec.sub_scores {
-                    let scale = figure.sub_scores.iter().find(|one| one.name == sub.name);
-                    let name = format!("{} · {} of task {task_id}", figure.metric_id, sub.name);
-                    check_margin(sub.margin, scale.and_then(|sub| sub.scale), &name)?;
-                }
-            }
+    for figure in new.all_figures().iter().chain(base.all_figures()) {
+        let MetricFigure { task_id, metric_id, .. } = figure;
+        let Some(spec) = gate_of(gate, task_id, metric_id) else { continue };
+        check_margin(spec.margin, figure.scale, &format!("{metric_id} of task {task_id}"))?;
+        for sub in &spec.sub_scores {
+            let scale = figure.sub_scores.iter().find(|one| one.name == sub.name);
+            let name = format!("{metric_id} · {} of task {task_id}", sub.name);
+            check_margin(sub.margin, scale.and_then(|sub| sub.scale), &name)?;
         }
     }
     Ok(())

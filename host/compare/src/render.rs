@@ -37,7 +37,7 @@ impl Comparison {
         }
         let of_verdict: Vec<String> = gated()
             .filter(|metric| metric.gate.as_ref().is_some_and(|gate| gate.verdict == verdict))
-            .map(name_of)
+            .map(MetricComparison::name)
             .collect();
         match verdict {
             Verdict::Pass => format!("{verdict}: {}", metrics(of_verdict.len())),
@@ -67,13 +67,6 @@ impl Comparison {
 
 fn metrics(number: usize) -> String {
     format::counted(number as u64, "metric")
-}
-
-/// `exact_match of arithmetic`.
-fn name_of(metric: &MetricComparison) -> String {
-    let sub_score = metric.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
-    let name = format!("{}{sub_score} of {}", metric.metric_id, metric.task_id);
-    format::shortened(&name)
 }
 
 /// A score or a mean: four decimals, or more digits where it is large.

@@ -1,5 +1,6 @@
 //! Result of a comparison, as it is written as JSON and rendered.
 
+use super::format::shortened;
 use super::identity::Difference;
 use super::unscored::Unscored;
 use super::verdict::Verdict;
@@ -160,6 +161,14 @@ pub struct MetricComparison {
     pub error_tags: Vec<TagDrift>,
     /// The same figures for parts of the samples.
     pub slices: Vec<SliceDrift>,
+}
+
+impl MetricComparison {
+    /// What it is called in reports: `exact_match of arithmetic`.
+    pub(super) fn name(&self) -> String {
+        let sub_score = self.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
+        shortened(&format!("{}{sub_score} of {}", self.metric_id, self.task_id))
+    }
 }
 
 /// The test that asks whether the new run is worse.

@@ -6,8 +6,9 @@
 //! P-values Should Never Be Zero", Statistical Applications in Genetics and Molecular Biology 9 (2010).
 
 use gage_figures::random::mix;
-use serde::{Deserialize, Serialize};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use std::ops::Range;
 
 /// Most permutations of one test: some seconds for ten thousand samples.
 pub(super) const MAX_PERMUTATIONS: u32 = 1_000_000;
@@ -44,7 +45,7 @@ impl SignFlipTest {
 }
 
 /// What a test found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignFlipResult {
     /// How likely a sum as low as the observed one is, where signs are random.
     pub worse: f64,
@@ -67,37 +68,20 @@ pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipRe
             jobs.extend(starts.map(|start| (number, start..start.saturating_add(TOGETHER).min(end))));
         }
     }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut found = Vec::new();
-        while let Some((number, range)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Some(test) = prepared.get(*number) {
-                found.push((*number, test.count(range.clone())));
-            }
-        }
-        found
+    let count = |(number, range): (usize, Range<u32>)| Some((number, prepared.get(number)?.count(range)));
+    let threads = threads.min(jobs.len()).max(1);
+    let found: Vec<_> = match ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(|| jobs.into_par_iter().filter_map(count).collect()),
+        // The machine has no thread left.
+        Err(_) => jobs.into_iter().filter_map(count).collect(),
     };
     let mut counts = vec![(0_u32, 0_u32); prepared.len()];
-    let mut add = |found: Vec<(usize, (u32, u32))>| {
-        for (number, (worse, better)) in found {
-            if let Some(count) = counts.get_mut(number) {
-                count.0 += worse;
-                count.1 += better;
-            }
+    for (number, (worse, better)) in found {
+        if let Some(count) = counts.get_mut(number) {
+            count.0 += worse;
+            count.1 += better;
         }
-    };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(jobs.len()))
-            .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok())
-            .collect();
-        add(work());
-        for other in others {
-            match other.join() {
-                Ok(found) => add(found),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-    });
+    }
     let result = |(test, (worse, better)): (&PreparedSignFlips, (u32, u32))| {
         if test.sizes.len() <= MAX_EXACT_UNITS {
             return test.all_signs();
@@ -132,7 +116,7 @@ impl PreparedSignFlips {
     }
 
     /// How many permutations of a range have a sum that is as low as the observed one, and as high.
-    fn count(&self, range: std::ops::Range<u32>) -> (u32, u32) {
+    fn count(&self, range: Range<u32>) -> (u32, u32) {
         let streams: Vec<u64> =
             range.map(|number| mix(self.seed ^ mix(u64::from(number).wrapping_mul(STEP)))).collect();
         let mut sums = vec![0.0_f64; streams.len()];

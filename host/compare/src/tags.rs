@@ -26,12 +26,7 @@ impl TagCounts {
         for tag in tags {
             let is_known = self.0.len() < MAX_TAGS || self.0.contains_key(tag);
             let tag = if is_known { tag.as_str() } else { gage_figures::OTHER_LABEL };
-            let [base, new, worse] = self.0.entry(tag.to_owned()).or_default();
-            *match group {
-                TagGroup::Base => base,
-                TagGroup::New => new,
-                TagGroup::Worse => worse,
-            } += 1;
+            self.0.entry(tag.to_owned()).or_default()[group as usize] += 1;
         }
     }
 

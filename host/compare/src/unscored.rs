@@ -4,7 +4,8 @@ use gage_core::Outcome;
 use serde::{Serialize, Serializer};
 
 /// Why a sample has nothing to compare under a measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Unscored {
     /// It, or the metric, ended without a score.
     Ended(Outcome),
@@ -28,12 +29,7 @@ impl Unscored {
     pub fn name(self) -> &'static str {
         match self {
             Unscored::Ended(outcome) => outcome.name(),
-            Unscored::NullScore => "null_score",
-            Unscored::NullPass => "null_pass",
-            Unscored::NoSubScore => "no_sub_score",
-            Unscored::NoResult => "no_result",
-            Unscored::NotFinite => "not_finite",
-            Unscored::TooLarge => "too_large",
+            own => own.into(),
         }
     }
 

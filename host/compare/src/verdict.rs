@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 /// The answer of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::Display, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Verdict {
     /// A loss of the margin or more is ruled out.
     Pass,
@@ -13,20 +16,17 @@ pub enum Verdict {
     /// Neither is shown: there are not enough samples to tell.
     Inconclusive,
     /// The runs are not of the same thing, so that no difference can be laid to the model.
+    #[strum(to_string = "INVALID")]
     Mismatch,
     /// Too few samples were scored in both runs.
+    #[strum(to_string = "INVALID")]
     Incomplete,
 }
 
 impl Verdict {
     /// The word for people. Both reasons for which nothing can be said have the same one.
     pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Pass => "PASS",
-            Verdict::Regression => "REGRESSION",
-            Verdict::Inconclusive => "INCONCLUSIVE",
-            Verdict::Mismatch | Verdict::Incomplete => "INVALID",
-        }
+        self.into()
     }
 
     /// The one that counts of several: a mismatch spoils all figures; a regression that is shown
@@ -49,11 +49,5 @@ impl Verdict {
             (true, false) => Verdict::Regression,
             (false, false) => Verdict::Inconclusive,
         }
-    }
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.word())
     }
 }

@@ -4,8 +4,7 @@ use super::format::{number, shortened};
 use super::gating::GateDecision;
 use super::plan::ComparePlan;
 use super::result::{ComparisonWarning, MetricComparison};
-use gage_figures::RecordedRun;
-use gage_figures::Slicing;
+use gage_figures::{RecordedRun, Slicing};
 
 /// Whether samples that depend on each other are counted as if they did not, in a task of both runs.
 pub(super) fn of_clusters(
@@ -56,8 +55,7 @@ pub(super) fn of_scales(
         let margin = judged.limits?.margin;
         let (low, high) = judged.scores.range().filter(|_| planned.scale.is_none())?;
         let is_wide = margin >= (high - low).max(low.abs()).max(high.abs()) && (low, high) != (0.0, 0.0);
-        let sub_score = metric.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
-        let name = shortened(&format!("{}{sub_score} of {}", metric.metric_id, metric.task_id));
+        let name = metric.name();
         let scores = match low < high {
             true => format!("from {} to {}", number(low), number(high)),
             false => format!("all {}", number(low)),

@@ -28,6 +28,7 @@ pub struct Publisher {
 /// What who evaluates is to who made the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Relationship {
     /// The same.
     FirstParty,
@@ -35,7 +36,7 @@ pub enum Relationship {
     ThirdParty,
     /// Both together.
     Collaborative,
-    /// Anything else, or not known.
+    /// Anything else.
     Other,
 }
 

@@ -30,12 +30,13 @@ use std::path::PathBuf;
 /// A format of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum ExportFormat {
-    /// The results folder of lm-evaluation-harness: `results_*.json` and `samples_*.jsonl`.
+    /// The results folder of lm-evaluation-harness: results_*.json and samples_*.jsonl.
     LmEval,
     /// An EvalLog of Inspect for each task.
     Inspect,
-    /// The records of Every Eval Ever: one file of figures and one of samples for each task.
+    /// The records of Every Eval Ever for each task.
     EveryEvalEver,
     /// All samples as one Parquet file.
     Parquet,

@@ -4,7 +4,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
 /// A way to make one figure of many scores. Repeats of a sample are averaged before it counts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Aggregation {
     /// The arithmetic mean.
     Mean,
@@ -22,55 +23,28 @@ pub enum Aggregation {
     /// The score that so many percent of the scores do not exceed, from 1 to 99; between two scores
     /// it is interpolated: definition 7 of Hyndman and Fan, "Sample Quantiles in Statistical
     /// Packages", The American Statistician 50 (1996). Keeps 8 bytes a score.
+    #[strum(disabled)]
     Percentile(u8),
     /// How many samples were scored.
     Count,
     /// The share of samples that passed, of those whose card says whether they did.
     PassRate,
     /// No value, but how often each category occurs: `detail.category` of the card, else
-    /// `detail.prediction`, else the score.
+    /// `detail.prediction`, else the score. The second name is the older one.
+    #[strum(to_string = "categorical", serialize = "categorical_count")]
     Categorical,
     /// No value: the scores are counted, and listed in `samples.jsonl`.
     Identity,
     /// What a component makes of the cards; see [`CustomAggregator`](crate::CustomAggregator). Holds its name.
+    #[strum(disabled)]
     Custom(String),
 }
 
-/// Aggregations with a name that never varies.
-const NAMED: [(&str, Aggregation); 10] = [
-    ("mean", Aggregation::Mean),
-    ("weighted_mean", Aggregation::WeightedMean),
-    ("sum", Aggregation::Sum),
-    ("min", Aggregation::Min),
-    ("max", Aggregation::Max),
-    ("median", Aggregation::Median),
-    ("count", Aggregation::Count),
-    ("pass_rate", Aggregation::PassRate),
-    ("categorical", Aggregation::Categorical),
-    ("identity", Aggregation::Identity),
-];
-
 impl Aggregation {
-    /// The names that a suite may use, but for percentiles: `p1` to `p99`.
-    pub const NAMES: [&str; NAMED.len()] = {
-        let mut names = [""; NAMED.len()];
-        let mut position = 0;
-        while position < names.len() {
-            names[position] = NAMED[position].0;
-            position += 1;
-        }
-        names
-    };
-
-    /// The aggregation of the host with this name: one of [`Aggregation::NAMES`], `p90` or
-    /// `percentile_90`, or `categorical_count`, the older name of `categorical`. Never
-    /// [`Aggregation::Custom`].
+    /// The aggregation of the host with this name: `mean`, `p90` or `percentile_90`, or `categorical_count`, the
+    /// older name of `categorical`. Never [`Aggregation::Custom`].
     pub fn parse(name: &str) -> Option<Aggregation> {
-        if name == "categorical_count" {
-            return Some(Aggregation::Categorical);
-        }
-        let named = NAMED.into_iter().find(|(known, _)| *known == name);
-        named.map(|(_, aggregation)| aggregation).or_else(|| percentile(name))
+        name.parse().ok().or_else(|| percentile(name))
     }
 
     /// The name in suites: of a percentile the short one, `p90`.
@@ -78,10 +52,7 @@ impl Aggregation {
         match self {
             Aggregation::Percentile(percent) => Cow::Owned(format!("p{percent}")),
             Aggregation::Custom(name) => Cow::Borrowed(name),
-            named => {
-                let name = NAMED.iter().find(|(_, aggregation)| aggregation == named);
-                Cow::Borrowed(name.map_or("", |(name, _)| name))
-            }
+            named => Cow::Borrowed(named.into()),
         }
     }
 }
@@ -118,22 +89,20 @@ impl<'de> Deserialize<'de> for Aggregation {
 mod tests {
     use super::*;
     use serde_json::{from_value, json, to_value};
+    use strum::VariantNames as _;
 
     #[test]
     fn names_are_those_of_files_and_come_back() {
         let percentiles = [1, 5, 50, 90, 99].map(Aggregation::Percentile);
         let custom = Aggregation::Custom("corpus_bleu".to_owned());
         assert_eq!(Aggregation::parse("corpus_bleu"), None);
-        let named = NAMED.map(|(_, aggregation)| aggregation);
-        for aggregation in named.into_iter().chain(percentiles).chain([custom]) {
+        let named = Aggregation::VARIANTS.iter().filter_map(|name| Aggregation::parse(name));
+        assert_eq!(named.clone().count(), 10);
+        for aggregation in named.chain(percentiles).chain([custom]) {
             let value = to_value(&aggregation).unwrap();
             assert_eq!(value, json!(aggregation.to_string()));
             assert_eq!(from_value::<Aggregation>(value).unwrap(), aggregation);
         }
-        assert_eq!(
-            Aggregation::NAMES.map(|name| Aggregation::parse(name).unwrap().to_string()),
-            Aggregation::NAMES
-        );
     }
 
     #[test]

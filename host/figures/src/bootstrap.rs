@@ -42,14 +42,6 @@ pub(crate) enum Statistic {
     WeightedMean,
 }
 
-/// What resampling says about a figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct BootstrapInterval {
-    /// The standard deviation of the resampled figures.
-    pub(crate) stderr: f64,
-    pub(crate) interval: Interval,
-}
-
 impl Reservoir {
     pub(crate) fn new(limit: u64) -> Reservoir {
         Reservoir { limit, seen: 0, kept: Vec::new(), random: SplitMix64::new(SEED) }
@@ -69,8 +61,8 @@ impl Reservoir {
     /// Resamples the scores, or whole clusters of them, with replacement. The interval is that of
     /// the percentile method of Efron, "Bootstrap Methods: Another Look at the Jackknife", The
     /// Annals of Statistics 7 (1979), with its ends at the 2.5 and 97.5 percentiles. `None` for
-    /// fewer than two scores or clusters.
-    pub(crate) fn resample(mut self, statistic: Statistic, is_clustered: bool) -> Option<BootstrapInterval> {
+    /// fewer than two scores or clusters. The first is the standard deviation of the resampled figures.
+    pub(crate) fn resample(mut self, statistic: Statistic, is_clustered: bool) -> Option<(f64, Interval)> {
         let mut random = SplitMix64::new(SEED);
         let mut figures = match statistic {
             Statistic::Quantile(per_mille) => {
@@ -84,7 +76,7 @@ impl Reservoir {
         let (low, high) = (quantile(&mut figures, 25)?, quantile(&mut figures, 975)?);
         let interval = Interval::of_95(low, high, IntervalMethod::Bootstrap);
         let is_finite = low.is_finite() && high.is_finite();
-        spread.standard_deviation().filter(|_| is_finite).map(|stderr| BootstrapInterval { stderr, interval })
+        spread.standard_deviation().filter(|_| is_finite).map(|stderr| (stderr, interval))
     }
 }
 

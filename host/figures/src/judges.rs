@@ -22,20 +22,18 @@ pub struct JudgeFigure {
 }
 
 /// Counts the answers that the judges of a task were asked about.
-pub(crate) struct JudgeTally {
-    judges: Vec<JudgeFigure>,
-}
+pub(crate) struct JudgeTally(Vec<JudgeFigure>);
 
 impl JudgeTally {
     pub(crate) fn new(judge_ids: &[String]) -> JudgeTally {
         let figure = |judge_id: &String| JudgeFigure { judge_id: judge_id.clone(), ..JudgeFigure::default() };
-        JudgeTally { judges: judge_ids.iter().map(figure).collect() }
+        JudgeTally(judge_ids.iter().map(figure).collect())
     }
 
     /// Adds what the judges of an answer said: an object of the one, or one by the id of each.
     pub(crate) fn add(&mut self, judge_output: &Value) {
-        let is_one = self.judges.len() == 1;
-        for judge in &mut self.judges {
+        let is_one = self.0.len() == 1;
+        for judge in &mut self.0 {
             let own = if is_one { Some(judge_output) } else { judge_output["judges"].get(&judge.judge_id) };
             let Some(own) = own.and_then(Value::as_object) else { continue };
             let is_unreadable = own.contains_key("unparseable");
@@ -48,10 +46,10 @@ impl JudgeTally {
     }
 
     pub(crate) fn finish(mut self) -> Vec<JudgeFigure> {
-        for judge in self.judges.iter_mut().filter(|judge| judge.asked > 0) {
+        for judge in self.0.iter_mut().filter(|judge| judge.asked > 0) {
             judge.coverage = judge.readable as f64 / judge.asked as f64;
         }
-        self.judges
+        self.0
     }
 }
 

@@ -65,8 +65,8 @@ impl RecordedRun {
 
     /// A gate that lets no metric of the run lose more than a margin.
     pub fn gate_of_all(&self, margin: f64) -> Vec<GateSpec> {
-        let figures = self.summary.iter().flat_map(|summary| &summary.metrics);
-        let compared = figures.filter(|figure| figure.aggregation != Aggregation::Categorical);
+        let compared =
+            self.all_figures().iter().filter(|figure| figure.aggregation != Aggregation::Categorical);
         let metric_ids = compared.map(|figure| &figure.metric_id).unique();
         metric_ids.map(|metric_id| GateSpec::new(metric_id, margin)).collect()
     }
@@ -104,6 +104,11 @@ impl RecordedRun {
             (None, None, Some(journal)) => journal.task_ids(),
             (None, None, None) => Vec::new(),
         }
+    }
+
+    /// The figures of all tasks, none if the run has not ended.
+    pub fn all_figures(&self) -> &[MetricFigure] {
+        self.summary.as_ref().map(|summary| summary.metrics.as_slice()).unwrap_or_default()
     }
 
     /// The figures of a task, none where the run has not ended.

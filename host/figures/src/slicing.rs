@@ -5,6 +5,7 @@ use crate::label::{NONE_LABEL, OTHER_LABEL, label};
 use crate::{TaskDescription, UnfoundPath};
 use gage_core::{EvalContext, FieldPath, Outcome, Root};
 use gage_record::SampleRecord;
+use indexmap::IndexSet;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -39,9 +40,8 @@ pub struct Slicing {
 #[derive(Debug)]
 struct SlicePath {
     path: FieldPath,
-    numbers: HashMap<String, usize>,
     /// By number.
-    names: Vec<String>,
+    names: IndexSet<String>,
     /// Whether a sample had a value.
     is_found: bool,
 }
@@ -89,12 +89,8 @@ struct Clusters {
 impl Slicing {
     /// The slices and clusters that a task asks for, of which no sample was seen yet.
     pub fn new(task: &TaskDescription) -> Slicing {
-        let slice_path = |text: &String| SlicePath {
-            path: FieldPath::new(text),
-            numbers: HashMap::new(),
-            names: Vec::new(),
-            is_found: false,
-        };
+        let slice_path =
+            |text: &String| SlicePath { path: FieldPath::new(text), names: IndexSet::new(), is_found: false };
         let clusters =
             |text: &String| Clusters { path: FieldPath::new(text), numbers: HashMap::new(), next: 0 };
         let metric_path = |(key, path): &(String, String)| MetricPath {
@@ -181,8 +177,8 @@ impl Slicing {
     }
 
     /// Each path as it is written, and the names of its slices by their numbers.
-    pub fn slices(&self) -> impl Iterator<Item = (&str, &[String])> {
-        self.slices.iter().map(|slice| (slice.path.as_str(), slice.names.as_slice()))
+    pub fn slices(&self) -> impl Iterator<Item = (&str, &IndexSet<String>)> {
+        self.slices.iter().map(|slice| (slice.path.as_str(), &slice.names))
     }
 }
 
@@ -202,17 +198,9 @@ impl SlicePath {
     }
 
     fn number_of(&mut self, name: &str) -> usize {
-        let name = match self.names.len() < MAX_SLICES || self.numbers.contains_key(name) {
-            true => name,
-            false => OTHER_LABEL,
-        };
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
-        let number = self.names.len();
-        self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), number);
-        number
+        let is_known = self.names.len() < MAX_SLICES || self.names.contains(name);
+        let name = if is_known { name } else { OTHER_LABEL };
+        self.names.get_index_of(name).unwrap_or_else(|| self.names.insert_full(name.to_owned()).0)
     }
 }
 

@@ -3,15 +3,17 @@
 use crate::figure::FigureSet;
 use crate::judges::JudgeTally;
 use crate::{
-    CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription, TaskCompleteness,
-    TaskDescription, UnfoundPath,
+    Completeness, CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription,
+    TaskCompleteness, TaskDescription, UnfoundPath,
 };
 use gage_core::{Object, Outcome, OutcomeCounts};
 use gage_record::SampleRecord;
 use gage_record::format::SUMMARY_FILE;
+use indexmap::IndexMap;
+use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Version of `summary.json`. 1: the first.
 pub const SUMMARY_VERSION: u32 = 1;
@@ -154,21 +156,16 @@ pub(crate) fn from_value<T: serde::de::DeserializeOwned>(
 
 /// Makes the figures of a run from its records, which are seen once, in dataset order.
 pub struct SummaryBuilder<'a> {
-    tasks: Vec<TaskBuilder<'a>>,
-    positions: TaskPositions,
+    tasks: IndexMap<String, TaskBuilder<'a>>,
     outcomes: OutcomeCounts,
 }
 
 struct TaskBuilder<'a> {
-    task_id: String,
-    dataset_id: String,
+    description: TaskDescription,
     outcomes: OutcomeCounts,
     metrics: FigureSet<'a>,
     usage: TokenFigures,
-    prompts: Vec<PromptDescription>,
-    sampling_params: Object,
     judges: JudgeTally,
-    reach: TaskCompleteness,
 }
 
 impl<'a> SummaryBuilder<'a> {
@@ -176,21 +173,14 @@ impl<'a> SummaryBuilder<'a> {
     /// [`no_custom_aggregators`](crate::no_custom_aggregators) where there are none.
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> SummaryBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
-            task_id: task.task_id.clone(),
-            dataset_id: task.dataset_id.clone(),
+            description: task.clone(),
             outcomes: OutcomeCounts::default(),
             metrics: FigureSet::new(task, &task.metrics, aggregators),
             usage: TokenFigures::default(),
-            prompts: task.prompts.clone(),
-            sampling_params: task.sampling_params.clone(),
             judges: JudgeTally::new(&task.judges),
-            reach: TaskCompleteness::Whole,
         };
-        SummaryBuilder {
-            tasks: tasks.iter().map(builder).collect(),
-            positions: TaskPositions::new(tasks),
-            outcomes: OutcomeCounts::default(),
-        }
+        let tasks = tasks.iter().map(|task| (task.task_id.clone(), builder(task))).collect();
+        SummaryBuilder { tasks, outcomes: OutcomeCounts::default() }
     }
 
     /// Adds the next record. The records of a task come in the order of their index, so that the
@@ -199,9 +189,8 @@ impl<'a> SummaryBuilder<'a> {
     /// # Errors
     /// When the record is of a task, or holds a metric, that was not described.
     pub fn add(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
-        let position = self.positions.of(&record.task_id)?;
+        let task = of_task(&mut self.tasks, &record.task_id)?;
         self.outcomes.add(record.outcome);
-        let Some(task) = self.tasks.get_mut(position) else { return Ok(()) };
         task.outcomes.add(record.outcome);
         if let Some(usage) = record.model_output.as_ref().and_then(|output| output.get("usage")) {
             let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
@@ -215,18 +204,12 @@ impl<'a> SummaryBuilder<'a> {
         task.metrics.add(&record.metrics, record)
     }
 
-    /// Says how far the run came of a task; of one that is not known nothing is said.
-    pub fn reached(&mut self, task_id: &str, reach: TaskCompleteness) {
-        let task = self.positions.of(task_id).ok().and_then(|position| self.tasks.get_mut(position));
-        task.into_iter().for_each(|task| {
-            task.reach = reach;
-            task.metrics.set_reach(reach);
-        });
-    }
-
-    /// The figures.
-    pub fn finish(self) -> Summary {
-        let tasks: Vec<TaskSummary> = self.tasks.into_iter().map(TaskBuilder::finish).collect();
+    /// The figures of a run that came so far.
+    pub fn finish(self, completeness: &Completeness) -> Summary {
+        let finish = |(task_id, task): (String, TaskBuilder<'_>)| {
+            task.finish(completeness.get(&task_id).copied().unwrap_or_default())
+        };
+        let tasks: Vec<TaskSummary> = self.tasks.into_iter().map(finish).collect();
         let not_reached = tasks.iter().map(|task| task.samples.not_reached).sum();
         let total_is_least = tasks.iter().any(|task| task.samples.total_is_least);
         Summary {
@@ -239,41 +222,33 @@ impl<'a> SummaryBuilder<'a> {
 }
 
 impl TaskBuilder<'_> {
-    fn finish(self) -> TaskSummary {
+    fn finish(self, reach: TaskCompleteness) -> TaskSummary {
+        let TaskDescription { task_id, dataset_id, prompts, sampling_params, .. } = self.description;
+        let not_reached = reach.missing(self.outcomes.total());
         TaskSummary {
             unfound: self.metrics.unfound_paths(),
             judges: self.judges.finish(),
-            metrics: self.metrics.finish(),
-            samples: SampleFigures::new(
-                &self.outcomes,
-                self.reach.missing(self.outcomes.total()),
-                self.reach == TaskCompleteness::Unknown,
-            ),
-            task_id: self.task_id,
-            dataset_id: self.dataset_id,
+            metrics: self.metrics.finish(reach),
+            samples: SampleFigures::new(&self.outcomes, not_reached, reach == TaskCompleteness::Unknown),
+            task_id,
+            dataset_id,
             usage: self.usage,
-            prompts: self.prompts,
-            sampling_params: self.sampling_params,
+            prompts,
+            sampling_params,
         }
     }
 }
 
-/// Where each task is in the list of tasks.
-#[derive(Debug)]
-pub(crate) struct TaskPositions(HashMap<String, usize>);
-
-impl TaskPositions {
-    pub(crate) fn new(tasks: &[TaskDescription]) -> TaskPositions {
-        TaskPositions(tasks.iter().map(|task| task.task_id.clone()).zip(0..).collect())
-    }
-
-    pub(crate) fn of(&self, task_id: &str) -> Result<usize, FiguresError> {
-        self.0.get(task_id).copied().ok_or_else(|| {
-            let mut known: Vec<&str> = self.0.keys().map(String::as_str).collect();
-            known.sort_unstable();
-            FiguresError::UnknownTask { task_id: task_id.to_owned(), known: known.join(", ") }
-        })
-    }
+/// What is built for the task of a record.
+pub(crate) fn of_task<'b, T>(
+    builders: &'b mut IndexMap<String, T>,
+    task_id: &str,
+) -> Result<&'b mut T, FiguresError> {
+    let Some(position) = builders.get_index_of(task_id) else {
+        let known = builders.keys().sorted_unstable().join(", ");
+        return Err(FiguresError::UnknownTask { task_id: task_id.to_owned(), known });
+    };
+    Ok(&mut builders[position])
 }
 
 #[cfg(test)]

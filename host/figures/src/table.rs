@@ -6,9 +6,9 @@ mod rows;
 
 use crate::{JudgeFigure, LatencyFigures, MetricFigure, SampleFigures, Summary, TaskSummary, Timings};
 use anstyle::{AnsiColor, Style};
-use cells::{Align, Column, fit, pad, width_of};
-use gage_core::Outcome;
-use gage_core::printable_line;
+use cells::{Align, fitted, narrow, width_of};
+use gage_core::{Outcome, printable_line};
+use itertools::Itertools as _;
 use numbers::{duration, milliseconds};
 use rows::{TableRow, rows_of};
 
@@ -29,7 +29,17 @@ const TIME_GAP: &str = " · ";
 const HEADER: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
-const NAME_COLUMNS: [usize; 2] = [0, 1];
+/// The columns, and to which side their cells go.
+const COLUMNS: [(&str, Align); 6] = [
+    ("task", Align::Left),
+    ("metric", Align::Left),
+    ("value", Align::Right),
+    ("95% interval", Align::Right),
+    ("scored", Align::Right),
+    ("coverage", Align::Right),
+];
+/// The first columns, of names, which may be cut.
+const NAME_COLUMNS: usize = 2;
 
 /// Draws the figures: a row for every metric of every task, with rows for its parts below it, a
 /// line for every task with samples that were not scored, for every judge without a readable reply about some answer and for every aggregator that
@@ -75,14 +85,6 @@ fn metric_lines(
     options: &TableOptions<'_>,
     paint: Paint,
 ) -> Vec<String> {
-    let mut columns = [
-        Column::new("task", Align::Left),
-        Column::new("metric", Align::Left),
-        Column::new("value", Align::Right),
-        Column::new("95% interval", Align::Right),
-        Column::new("scored", Align::Right),
-        Column::new("coverage", Align::Right),
-    ];
     let mut rows: Vec<TableRow> = Vec::new();
     for task in &summary.tasks {
         let of_task = |figure: &&MetricFigure| figure.task_id == task.task_id;
@@ -96,32 +98,31 @@ fn metric_lines(
     if rows.is_empty() {
         return vec![format!("{INDENT}no metrics")];
     }
-    let mut styles = Vec::new();
-    for TableRow { cells, is_part, is_partial } in rows {
-        columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
-        styles.push((is_part, is_partial));
+    let mut widths = COLUMNS.map(|(title, _)| width_of(title));
+    for row in &rows {
+        widths.iter_mut().zip(&row.cells).for_each(|(width, cell)| *width = width_of(cell).max(*width));
     }
-    fit(&mut columns, &NAME_COLUMNS, options.width.saturating_sub(width_of(INDENT)), width_of(GAP));
-    let header =
-        columns.iter().map(|column| paint.with(HEADER, &pad(column.title, column.width, column.align)));
-    let total =
-        columns.iter().map(|column| column.width).sum::<usize>() + width_of(GAP) * (columns.len() - 1);
+    narrow(&mut widths, NAME_COLUMNS, options.width.saturating_sub(width_of(INDENT)), width_of(GAP));
+    let columns = || COLUMNS.into_iter().zip(widths);
+    let mut header =
+        columns().map(|((title, align), width)| paint.with(HEADER, &fitted(title, width, align)));
+    let total = widths.iter().sum::<usize>() + width_of(GAP) * (widths.len() - 1);
     let mut lines = vec![
-        format!("{INDENT}{}", header.collect::<Vec<_>>().join(GAP)),
+        format!("{INDENT}{}", header.join(GAP)),
         format!("{INDENT}{}", paint.with(FAINT, &"─".repeat(total))),
     ];
-    let last = columns.len() - 1;
-    for (row, (is_part, is_partial)) in styles.into_iter().enumerate() {
-        let cells = columns.iter().enumerate().map(|(position, column)| {
-            let text = column.cells.get(row).map_or("", String::as_str);
-            let cell = pad(text, column.width, column.align);
-            match (is_part, is_partial && position == last) {
-                (_, true) => paint.with(ATTENTION, &cell),
-                (true, false) => paint.with(FAINT, &cell),
-                (false, false) => cell,
-            }
-        });
-        lines.push(format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP)));
+    let last = widths.len() - 1;
+    for TableRow { cells, is_part, is_partial } in rows {
+        let mut cells =
+            cells.iter().zip(columns()).enumerate().map(|(position, (text, ((_, align), width)))| {
+                let cell = fitted(text, width, align);
+                match (is_part, is_partial && position == last) {
+                    (_, true) => paint.with(ATTENTION, &cell),
+                    (true, false) => paint.with(FAINT, &cell),
+                    (false, false) => cell,
+                }
+            });
+        lines.push(format!("{INDENT}{}", cells.join(GAP)));
     }
     lines
 }

@@ -2,13 +2,12 @@
 
 use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
-use crate::summary::{TaskPositions, from_value, to_json};
-use crate::{
-    CustomAggregators, FiguresError, LatencyFigures, MetricFigure, TaskCompleteness, TaskDescription,
-};
+use crate::summary::{from_value, of_task, to_json};
+use crate::{Completeness, CustomAggregators, FiguresError, LatencyFigures, MetricFigure, TaskDescription};
 use gage_core::Object;
 use gage_record::SampleRecord;
 use gage_record::format::TIMINGS_FILE;
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -180,8 +179,7 @@ impl Timings {
 
 /// Makes the timings of a run from its records, which are seen once.
 pub struct TimingsBuilder<'a> {
-    tasks: Vec<TaskBuilder<'a>>,
-    positions: TaskPositions,
+    tasks: IndexMap<String, TaskBuilder<'a>>,
     latency: LatencyBuilder,
     first_token: LatencyBuilder,
     queue: LatencyBuilder,
@@ -189,7 +187,6 @@ pub struct TimingsBuilder<'a> {
 }
 
 struct TaskBuilder<'a> {
-    task_id: String,
     latency: LatencyBuilder,
     first_token: LatencyBuilder,
     retries: u64,
@@ -202,7 +199,6 @@ impl<'a> TimingsBuilder<'a> {
     /// [`no_custom_aggregators`](crate::no_custom_aggregators) where there are none.
     pub fn new(tasks: &[TaskDescription], aggregators: CustomAggregators<'a>) -> TimingsBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
-            task_id: task.task_id.clone(),
             latency: LatencyBuilder::default(),
             first_token: LatencyBuilder::default(),
             retries: 0,
@@ -210,8 +206,7 @@ impl<'a> TimingsBuilder<'a> {
             metrics: FigureSet::new(task, &task.timing_metrics, aggregators),
         };
         TimingsBuilder {
-            tasks: tasks.iter().map(builder).collect(),
-            positions: TaskPositions::new(tasks),
+            tasks: tasks.iter().map(|task| (task.task_id.clone(), builder(task))).collect(),
             latency: LatencyBuilder::default(),
             first_token: LatencyBuilder::default(),
             queue: LatencyBuilder::default(),
@@ -224,8 +219,7 @@ impl<'a> TimingsBuilder<'a> {
     /// # Errors
     /// When the record is of a task, or holds a timing metric, that was not described.
     pub fn add(&mut self, record: &SampleRecord) -> Result<(), FiguresError> {
-        let position = self.positions.of(&record.task_id)?;
-        let Some(task) = self.tasks.get_mut(position) else { return Ok(()) };
+        let task = of_task(&mut self.tasks, &record.task_id)?;
         self.samples += 1;
         task.retries += u64::from(record.timing.retries());
         task.scoring_fuel += record.timing.scoring_fuel;
@@ -241,14 +235,8 @@ impl<'a> TimingsBuilder<'a> {
         task.metrics.add(&record.timing_metrics, record)
     }
 
-    /// Says how far the run came of a task; of one that is not known nothing is said.
-    pub fn reached(&mut self, task_id: &str, reach: TaskCompleteness) {
-        let task = self.positions.of(task_id).ok().and_then(|position| self.tasks.get_mut(position));
-        task.into_iter().for_each(|task| task.metrics.set_reach(reach));
-    }
-
-    /// The timings.
-    pub fn finish(self, phases: &Phases, machine: Machine) -> Timings {
+    /// The timings of a run that came so far.
+    pub fn finish(self, phases: &Phases, machine: Machine, completeness: &Completeness) -> Timings {
         let seconds = |duration: Duration| duration.as_secs_f64();
         let rate = |time: Duration| divide(phases.samples as f64, seconds(time));
         let scored = divide(phases.finished as f64, seconds(phases.evaluation));
@@ -257,7 +245,19 @@ impl<'a> TimingsBuilder<'a> {
         let of_inference =
             |count: u64| (count > 0).then(|| divide(count as f64, seconds(phases.inference))).flatten();
         let execution = phases.inference + phases.evaluation;
-        let (tasks, figures): (Vec<_>, Vec<_>) = self.tasks.into_iter().map(TaskBuilder::finish).unzip();
+        let (mut tasks, mut timing_metrics) = (Vec::new(), Vec::new());
+        for (task_id, task) in self.tasks {
+            timing_metrics
+                .extend(task.metrics.finish(completeness.get(&task_id).copied().unwrap_or_default()));
+            tasks.push(TaskTimings {
+                task_id,
+                model_calls: task.latency.count(),
+                retries: task.retries,
+                scoring_fuel: task.scoring_fuel,
+                latency: task.latency.finish(),
+                first_token: task.first_token.finish(),
+            });
+        }
         Timings {
             format_version: TIMINGS_VERSION,
             dataset_materialization_s: seconds(phases.dataset_materialization),
@@ -291,24 +291,9 @@ impl<'a> TimingsBuilder<'a> {
             completion_tokens: phases.completion_tokens,
             backends: phases.backends.clone(),
             tasks,
-            timing_metrics: figures.into_iter().flatten().collect(),
+            timing_metrics,
             machine,
         }
-    }
-}
-
-impl TaskBuilder<'_> {
-    fn finish(self) -> (TaskTimings, Vec<MetricFigure>) {
-        let figures = self.metrics.finish();
-        let timings = TaskTimings {
-            model_calls: self.latency.count(),
-            retries: self.retries,
-            scoring_fuel: self.scoring_fuel,
-            latency: self.latency.finish(),
-            first_token: self.first_token.finish(),
-            task_id: self.task_id,
-        };
-        (timings, figures)
     }
 }
 
@@ -330,7 +315,7 @@ mod tests {
     fn timings(records: &[SampleRecord], phases: &Phases) -> Timings {
         let mut builder = TimingsBuilder::new(&[task("a"), task("b")], &no_custom_aggregators);
         records.iter().for_each(|record| builder.add(record).unwrap());
-        builder.finish(phases, machine())
+        builder.finish(phases, machine(), &Completeness::new())
     }
 
     #[test]

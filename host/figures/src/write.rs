@@ -46,15 +46,15 @@ impl std::fmt::Display for Example {
 }
 
 /// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal. The
-/// journal may lack samples, where the run was interrupted: `reaches` says how many it was to have. `aggregators` gives the custom
-/// aggregators.
+/// journal may lack samples if the run was interrupted: `completeness` says how many it was to have. `aggregators` gives
+/// the custom aggregators.
 ///
 /// # Errors
 /// When the journal cannot be read or a file cannot be written.
 pub fn write_reports(
     folder: &RunFolder,
     tasks: &[TaskDescription],
-    reaches: &Completeness,
+    completeness: &Completeness,
     phases: &Phases,
     aggregators: CustomAggregators<'_>,
 ) -> Result<WrittenReports, FiguresError> {
@@ -62,10 +62,6 @@ pub fn write_reports(
     let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
     let mut summary = SummaryBuilder::new(tasks, aggregators);
     let mut timings = TimingsBuilder::new(tasks, aggregators);
-    for (task_id, reach) in reaches {
-        summary.reached(task_id, *reach);
-        timings.reached(task_id, *reach);
-    }
     let mut samples = SamplesWriter::create(folder)?;
     let mut examples: Vec<Example> = Vec::new();
     for record in index.records_in_order(&order) {
@@ -75,8 +71,8 @@ pub fn write_reports(
         timings.add(&record)?;
         samples.write(record)?;
     }
-    let summary = summary.finish();
-    let timings = timings.finish(phases, Machine::this());
+    let summary = summary.finish(completeness);
+    let timings = timings.finish(phases, Machine::this(), completeness);
     let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
     for (name, text) in [(SUMMARY_FILE, summary.to_json()?), (TIMINGS_FILE, timings.to_json()?)] {
         files.insert(name.to_owned(), folder.write_atomically(name, text.as_bytes())?);

@@ -8,7 +8,8 @@
 
 use gage_core::{MetricResult, Object, Outcome, ScoreCard};
 use gage_figures::{
-    Aggregation, MetricDescription, MetricFigure, SummaryBuilder, TaskDescription, no_custom_aggregators,
+    Aggregation, Completeness, MetricDescription, MetricFigure, SummaryBuilder, TaskDescription,
+    no_custom_aggregators,
 };
 use gage_record::{SampleRecord, SampleTiming};
 use serde_json::{Value, json};
@@ -89,7 +90,7 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
     };
     let mut builder = SummaryBuilder::new(&[task], &no_custom_aggregators);
     records.iter().for_each(|record| builder.add(record).expect("a record of the task"));
-    builder.finish().metrics.remove(0)
+    builder.finish(&Completeness::new()).metrics.remove(0)
 }
 
 fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> SampleRecord {

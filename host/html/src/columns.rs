@@ -67,12 +67,8 @@ impl Columns {
         self.finished.push(finished);
         let tokens = record.model_output.as_ref().map(|output| &output["usage"]["completion_tokens"]);
         self.tokens.push(tokens.and_then(Value::as_u64));
-        for column in &mut self.scores {
-            column.push(None);
-        }
-        for column in &mut self.pass {
-            column.push(None);
-        }
+        self.scores.iter_mut().for_each(|column| column.push(None));
+        self.pass.iter_mut().for_each(|column| column.push(None));
         for result in &record.metrics {
             self.add_result(number, result);
         }

@@ -1,8 +1,7 @@
 //! Head block of the page: what it says of its runs as wholes.
 
 use gage_compare::{Comparison, run_label};
-use gage_figures::RecordedRun;
-use gage_figures::{Summary, Timings};
+use gage_figures::{RecordedRun, Summary, Timings};
 use gage_record::RunFolder;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -83,13 +82,9 @@ impl<'a> RunHead<'a> {
             label: run_label(source, all),
             status,
             ended_by: manifest.ended_by.as_deref(),
-            edited: source.edited().map(|edited| {
-                let is_several = all.len() > 1;
-                edited.of(&if is_several {
-                    format!("the run {}", source.run_id())
-                } else {
-                    "this run".to_owned()
-                })
+            edited: source.edited().map(|edited| match all {
+                [_] => edited.of("this run"),
+                _ => edited.of(&format!("the run {}", source.run_id())),
             }),
             created_at: &manifest.created_at,
             finished_at: manifest.finished_at.as_deref(),

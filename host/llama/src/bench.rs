@@ -281,7 +281,7 @@ impl Bare<'_> {
             let row = self.prompt(sequence, &tokens)?;
             asked += u64::try_from(tokens.len()).unwrap_or(0);
             answered += 1;
-            open.push((sequence, tokens.len(), self.best(row)));
+            open.push((sequence, tokens.len(), best(&self.context, row)));
         }
         for _ in 1..answer_tokens {
             open.retain(|(_, _, token)| !self.tokenizer.is_end(*token));
@@ -347,10 +347,6 @@ impl Bare<'_> {
             self.batch.decode(&mut self.context)?;
         }
         Ok(row)
-    }
-
-    fn best(&self, row: i32) -> LlamaToken {
-        best(&self.context, row)
     }
 }
 

@@ -29,7 +29,7 @@ impl Choices {
         let mut allowed = Vec::new();
         for rest in self.rests() {
             if rest.is_empty() {
-                allowed.extend_from_slice(pieces.ends());
+                allowed.extend_from_slice(&pieces.ends);
             }
             for length in 1..=rest.len() {
                 allowed.extend_from_slice(pieces.written(rest.get(..length).unwrap_or_default()));
@@ -42,7 +42,7 @@ impl Choices {
 
     /// Takes a token in, and says whether nothing can follow it.
     pub fn accept(&mut self, token: LlamaToken, pieces: &Pieces) -> bool {
-        if pieces.ends().contains(&token) {
+        if pieces.ends.contains(&token) {
             return true;
         }
         self.written.extend_from_slice(pieces.bytes(token));

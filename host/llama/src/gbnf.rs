@@ -15,24 +15,17 @@ pub fn explain(grammar: &str) -> Option<String> {
         let line = reader.line;
         match character {
             '#' => reader.skip_to('\n', false).unwrap_or(()),
-            '"' => match reader.skip_to('"', true) {
-                Some(()) => {}
-                None => return Some(format!("the text that begins in line {line} has no closing `\"`")),
-            },
-            '[' => match reader.skip_to(']', true) {
-                Some(()) => {}
-                None => return Some(format!("the characters that begin in line {line} have no closing `]`")),
-            },
-            '{' => match reader.skip_to('}', false) {
-                Some(()) => {}
-                None => {
-                    return Some(format!("the repetition that begins in line {line} has no closing `}}`"));
+            '"' | '[' | '{' | '<' => {
+                let (what, has, end, escapes) = match character {
+                    '"' => ("the text that begins", "has", '"', true),
+                    '[' => ("the characters that begin", "have", ']', true),
+                    '{' => ("the repetition that begins", "has", '}', false),
+                    _ => ("the token that begins", "has", '>', false),
+                };
+                if reader.skip_to(end, escapes).is_none() {
+                    return Some(format!("{what} in line {line} {has} no closing `{end}`"));
                 }
-            },
-            '<' => match reader.skip_to('>', false) {
-                Some(()) => {}
-                None => return Some(format!("the token that begins in line {line} has no closing `>`")),
-            },
+            }
             '(' => open.push(line),
             ')' if open.pop().is_none() => return Some(format!("line {line} has a `)` without a `(`")),
             ')' | '|' | '*' | '+' | '?' | '.' | '!' => {}

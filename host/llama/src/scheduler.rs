@@ -34,7 +34,7 @@ use gage_model_protocol::{Answer, Counts, Job, JobError, JobResult, ModelOptions
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::model::LlamaModel;
 use prepare::Preparation;
-use request::{Request, RequestWork, Rolling};
+use request::{Request, RequestWork, Rolling, ScoredPart};
 use sequences::{CachedPrefix, Sequences};
 use std::collections::{HashMap, VecDeque};
 
@@ -64,7 +64,8 @@ pub struct Scheduler<'m> {
     cells: usize,
     rows: Vec<BatchRow>,
     events: Vec<Event>,
-    counts: Counts,
+    /// What was counted so far.
+    pub counts: Counts,
 }
 
 /// A row of logits that is wanted after a call.
@@ -128,11 +129,6 @@ impl<'m> Scheduler<'m> {
         self.waiting.is_empty() && self.active.is_empty()
     }
 
-    /// What was counted so far.
-    pub fn counts(&self) -> Counts {
-        self.counts
-    }
-
     /// What happened since this was last asked.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
@@ -149,14 +145,20 @@ impl<'m> Scheduler<'m> {
                 .preparation
                 .scoring(&name, &prompt, &continuations)
                 .map(|(prompt, scoring, prompt_tokens)| {
-                    let work = RequestWork::Score { scoring, texts: continuations, prompt_tokens };
+                    let part = ScoredPart::Continuations(continuations, prompt_tokens);
+                    let work = RequestWork::Score(scoring, part);
                     vec![Request::new(number, &name, prompt, work)]
                 }),
             Task::Roll(prompt) => self.preparation.rolling(&name, &prompt).map(|(windows, token_count)| {
                 self.rolling.insert(number, Rolling::new(windows.len(), token_count));
                 let windows = windows.into_iter().enumerate();
                 let of = |(window, (prompt, scoring))| {
-                    Request::new(number, &name, prompt, RequestWork::Window { scoring, window })
+                    Request::new(
+                        number,
+                        &name,
+                        prompt,
+                        RequestWork::Score(scoring, ScoredPart::Window(window)),
+                    )
                 };
                 windows.map(of).collect()
             }),
@@ -339,8 +341,8 @@ impl<'m> Scheduler<'m> {
     fn answer(&mut self, request: &mut Request, end: Result<FinishReason, JobError>) {
         let number = request.number;
         let window = match &request.work {
-            RequestWork::Window { window, .. } => Some(*window),
-            RequestWork::Generate(_) | RequestWork::Score { .. } => None,
+            RequestWork::Score(_, ScoredPart::Window(window)) => Some(*window),
+            _ => None,
         };
         let answer = end.and_then(|reason| request.finish(reason));
         let latency = request.started.elapsed();

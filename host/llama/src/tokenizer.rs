@@ -14,9 +14,11 @@ const MAX_TEXT_BYTES: usize = 1 << 28;
 /// The tokens of a model.
 pub struct Tokenizer<'m> {
     vocabulary: LlamaVocab<'m>,
-    first: Option<LlamaToken>,
+    /// The token that every sequence is to begin with, if the model wants one.
+    pub first: Option<LlamaToken>,
     first_text: String,
-    lead: Option<LlamaToken>,
+    /// The token that stands before a text without any: the one that begins sequences, else the one that ends them.
+    pub lead: Option<LlamaToken>,
 }
 
 impl<'m> Tokenizer<'m> {
@@ -99,17 +101,6 @@ impl<'m> Tokenizer<'m> {
         Ok(tokens)
     }
 
-    /// The token that every sequence is to begin with, where the model wants one.
-    pub fn first(&self) -> Option<LlamaToken> {
-        self.first
-    }
-
-    /// The token that stands before a text without any: the one that begins sequences, else the
-    /// one that ends them.
-    pub fn lead(&self) -> Option<LlamaToken> {
-        self.lead
-    }
-
     /// Whether generation ends with this token.
     pub fn is_end(&self, token: LlamaToken) -> bool {
         self.vocabulary.is_eog(token)
@@ -160,7 +151,8 @@ fn check_length(what: &str, text: &str) -> Result<(), JobError> {
 pub struct Pieces {
     bytes: Vec<Box<[u8]>>,
     by_bytes: HashMap<Box<[u8]>, Vec<LlamaToken>>,
-    ends: Vec<LlamaToken>,
+    /// The tokens that end an answer.
+    pub ends: Vec<LlamaToken>,
 }
 
 impl Pieces {
@@ -184,11 +176,6 @@ impl Pieces {
     /// The bytes of a token.
     pub fn bytes(&self, token: LlamaToken) -> &[u8] {
         usize::try_from(token.0).ok().and_then(|number| self.bytes.get(number)).map_or(&[], |bytes| bytes)
-    }
-
-    /// The tokens that end an answer.
-    pub fn ends(&self) -> &[LlamaToken] {
-        &self.ends
     }
 }
 

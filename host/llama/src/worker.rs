@@ -81,7 +81,7 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
         for event in self.scheduler.take_events() {
             let message = match event {
                 Event::Began(number) => FromModel::Started(number),
-                Event::Done(number, done) => FromModel::Done(number, Box::new(done), self.scheduler.counts()),
+                Event::Done(number, done) => FromModel::Done(number, Box::new(done), self.scheduler.counts),
             };
             (self.send)(message)?;
         }
@@ -104,7 +104,7 @@ impl<S: FnMut(FromModel) -> ControlFlow<()>> Worker<'_, S> {
                     Ok(embedder) => embedder.embed(&name, texts),
                     Err(error) => Err(error),
                 };
-                FromModel::Done(number, Box::new(done), self.scheduler.counts())
+                FromModel::Done(number, Box::new(done), self.scheduler.counts)
             }
             job => {
                 self.scheduler.push(number, job);

@@ -28,18 +28,11 @@ pub fn write_frame(writer: &mut impl Write, message: &impl Serialize) -> std::io
 /// # Errors
 /// When the stream ends within a frame, or what it holds is not a message.
 pub fn read_frame<T: DeserializeOwned>(reader: &mut impl Read) -> std::io::Result<Option<T>> {
-    let mut length = [0_u8; 4];
-    let mut filled = 0;
-    while let Some(rest) = length.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match reader.read(rest) {
-            Ok(0) if filled == 0 => return Ok(None),
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+    let mut length = Vec::with_capacity(4);
+    if reader.take(4).read_to_end(&mut length)? == 0 {
+        return Ok(None);
     }
-    let length = u32::from_le_bytes(length);
+    let length = length.try_into().map(u32::from_le_bytes).map_err(|_| ErrorKind::UnexpectedEof)?;
     if length > MAX_MESSAGE_BYTES {
         return Err(Error::new(ErrorKind::InvalidData, "a frame is longer than 1 GiB"));
     }

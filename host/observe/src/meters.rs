@@ -1,6 +1,6 @@
 //! Counters and histograms of a run, for Prometheus and for the figures at its end.
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -95,8 +95,6 @@ struct TaskMeters {
     first_token: Histogram,
     queue: Histogram,
     scoring: Histogram,
-    /// By outcome, as far as some ended so.
-    ended: Mutex<Vec<(&'static str, Counter)>>,
 }
 
 const TOKEN_TYPES: [&str; 2] = ["prompt", "completion"];
@@ -155,16 +153,12 @@ impl Meters {
 
     /// The model of a sample is asked.
     pub fn request_began(&self, task_id: &str) {
-        self.with(task_id, |task| {
-            task.in_flight.inc();
-        });
+        self.with(task_id, |task| task.in_flight.inc());
     }
 
     /// The model of a sample has answered, or failed.
     pub fn request_ended(&self, task_id: &str) {
-        self.with(task_id, |task| {
-            task.in_flight.dec();
-        });
+        self.with(task_id, |task| task.in_flight.dec());
     }
 
     /// A model has answered, or failed in the end.
@@ -196,28 +190,13 @@ impl Meters {
 
     /// A sample is finished.
     pub fn finished(&self, task_id: &str, outcome: &'static str) {
-        self.with(task_id, |task| {
-            let mut ended = task.ended.lock();
-            match ended.iter().find(|(known, _)| *known == outcome) {
-                Some((_, counter)) => {
-                    counter.inc();
-                }
-                None => {
-                    let label = OutcomeLabels { task_id: task_id.to_owned(), outcome };
-                    let counter = self.0.ended.get_or_create_owned(&label);
-                    counter.inc();
-                    ended.push((outcome, counter));
-                }
-            }
-        });
+        self.0.ended.get_or_create(&OutcomeLabels { task_id: task_id.to_owned(), outcome }).inc();
     }
 
     /// A sample was not scored.
     pub fn failed(&self, task_id: &str, stage: &'static str, kind: &str) {
-        self.0
-            .failed
-            .get_or_create(&FailureLabels { task_id: task_id.to_owned(), stage, kind: kind.to_owned() })
-            .inc();
+        let labels = FailureLabels { task_id: task_id.to_owned(), stage, kind: kind.to_owned() };
+        self.0.failed.get_or_create(&labels).inc();
     }
 
     /// What was asked of the models so far.
@@ -240,7 +219,7 @@ impl Meters {
         text
     }
 
-    fn with(&self, task_id: &str, count: impl FnOnce(&TaskMeters)) {
+    fn with<T>(&self, task_id: &str, count: impl FnOnce(&TaskMeters) -> T) -> T {
         if let Some(task) = self.0.tasks.read().get(task_id) {
             return count(task);
         }
@@ -265,7 +244,6 @@ impl MeterState {
             first_token,
             queue,
             scoring,
-            ended: Mutex::default(),
         }
     }
 }

@@ -94,9 +94,9 @@ impl Trace {
         lost + writer.join().unwrap_or(0)
     }
 
-    fn put(&self, event: Event, most: usize) {
+    fn put(&self, event: Event, capacity: usize) {
         let waiting = self.0.waiting.fetch_add(1, Ordering::Relaxed);
-        let is_full = waiting >= most
+        let is_full = waiting >= capacity
             || match self.0.sender.try_send(Message::Event(Box::new(event))) {
                 Ok(()) => false,
                 Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => true,
@@ -119,32 +119,25 @@ impl Writer {
     fn run(&mut self, receiver: &Receiver<Message>, taken: impl Fn()) -> Instant {
         let mut held_since: Option<Instant> = None;
         loop {
-            let delay = held_since.map(|since| MAX_FLUSH_DELAY.saturating_sub(since.elapsed()));
-            let message = match delay {
-                None => receiver.recv().ok(),
-                Some(delay) => match receiver.recv_timeout(delay) {
-                    Ok(message) if !delay.is_zero() => Some(message),
-                    Err(RecvTimeoutError::Disconnected) => None,
-                    late => {
-                        self.recorders.iter_mut().for_each(|recorder| recorder.flush());
-                        held_since = None;
-                        match late {
-                            Ok(message) => Some(message),
-                            Err(_) => continue,
-                        }
-                    }
-                },
+            let message = match held_since {
+                None => receiver.recv().map_err(RecvTimeoutError::from),
+                Some(since) => receiver.recv_timeout(MAX_FLUSH_DELAY.saturating_sub(since.elapsed())),
             };
+            if held_since.is_some_and(|since| since.elapsed() >= MAX_FLUSH_DELAY) {
+                self.recorders.iter_mut().for_each(|recorder| recorder.flush());
+                held_since = None;
+            }
             match message {
-                Some(Message::Event(mut event)) => {
+                Ok(Message::Event(mut event)) => {
                     taken();
                     gage_secrets::redact_value(&mut event.payload);
                     self.record(&event);
                     held_since.get_or_insert_with(Instant::now);
                 }
-                Some(Message::Finish(by)) => return by,
+                Ok(Message::Finish(by)) => return by,
+                Err(RecvTimeoutError::Timeout) => {}
                 // The last handle is gone, so that nothing is waited for.
-                None => return Instant::now(),
+                Err(RecvTimeoutError::Disconnected) => return Instant::now(),
             }
         }
     }
@@ -204,12 +197,6 @@ mod tests {
         fn record(&mut self, event: &Event, line: &[u8]) {
             let _ = self.0.recv();
             self.1.record(event, line);
-        }
-
-        fn flush(&mut self) {}
-
-        fn finish(&mut self, _by: Instant) -> u64 {
-            0
         }
     }
 

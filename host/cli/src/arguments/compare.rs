@@ -1,6 +1,7 @@
 //! The command line of `compare`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use gage_compare::IdentityPart;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -45,7 +46,7 @@ pub(crate) struct CompareArguments {
 
     /// What may differ besides the model; may be given several times.
     #[arg(long, value_name = "PART", value_delimiter = ',')]
-    pub(crate) allow: Vec<Part>,
+    pub(crate) allow: Vec<IdentityPart>,
 
     /// Where runs are looked for by their ids.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
@@ -75,21 +76,6 @@ pub(crate) struct CompareArguments {
     /// Print the answer in one line, and warnings to the standard error stream.
     #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
     pub(crate) quiet: bool,
-}
-
-/// What may differ between two runs besides the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Part {
-    /// The rows, and what makes Samples of them.
-    Datasets,
-    /// The prompts of the model under test.
-    Prompts,
-    /// Components, and the versions of the scoring.
-    Plugins,
-    /// The judges: their models and prompts.
-    Judges,
-    /// Steps, sampling, repeats, parameters of metrics.
-    Settings,
 }
 
 fn margin(text: &str) -> Result<f64, String> {

@@ -1,6 +1,7 @@
 //! The command line of `export`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use gage_export::{ExportFormat, Relationship};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -19,7 +20,7 @@ pub(crate) struct ExportArguments {
 
     /// The format to write.
     #[arg(long, short, value_name = "FORMAT")]
-    pub(crate) format: Format,
+    pub(crate) format: ExportFormat,
 
     /// The file to write, or the folder for formats of several files; by default exports/FORMAT in the folder of the
     /// run.
@@ -44,7 +45,7 @@ pub(crate) struct ExportArguments {
 
     /// every-eval-ever: what the organization is to the developer.
     #[arg(long, value_name = "WHAT", default_value = "other")]
-    pub(crate) relationship: RelationshipName,
+    pub(crate) relationship: Relationship,
 
     /// Where runs are looked for by their ids.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
@@ -57,34 +58,6 @@ pub(crate) struct ExportArguments {
     /// Print nothing.
     #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
     pub(crate) quiet: bool,
-}
-
-/// The formats of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// The results folder of lm-evaluation-harness: results_*.json and samples_*.jsonl.
-    LmEval,
-    /// An EvalLog of Inspect for each task.
-    Inspect,
-    /// The records of Every Eval Ever for each task.
-    EveryEvalEver,
-    /// All samples as one Parquet file.
-    Parquet,
-    /// All figures as one CSV file.
-    Csv,
-}
-
-/// What who evaluates is to who made the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RelationshipName {
-    /// The same.
-    FirstParty,
-    /// Another.
-    ThirdParty,
-    /// Both together.
-    Collaborative,
-    /// Anything else.
-    Other,
 }
 
 fn developer(text: &str) -> Result<String, String> {

@@ -1,13 +1,13 @@
 //! `gage-host compare`: is a run worse than a baseline?
 
 use super::{history, setup};
-use crate::arguments::{CompareArguments, DEFAULT_LOG, Part};
+use crate::arguments::{CompareArguments, DEFAULT_LOG};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
 use gage_compare::{
-    CompareError, CompareOptions, Comparison, IdentityPart, Verdict, compare, github_annotations, junit_xml,
-    markdown, render_comparison,
+    CompareError, CompareOptions, Comparison, Verdict, compare, github_annotations, junit_xml, markdown,
+    render_comparison,
 };
 use gage_config::{Environment, GateSpec, load_gate, shown_path};
 use gage_figures::{FiguresError, RecordedRun};
@@ -41,7 +41,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         gate,
         gate_before: if is_of_suite { base.gate() } else { Vec::new() },
         max_flips: arguments.top,
-        allowed: arguments.allow.iter().copied().map(part_of).collect(),
+        allowed: arguments.allow.clone(),
         ..CompareOptions::default()
     };
     let comparison = compare(&base, &new, &options).map_err(|error| match error {
@@ -77,16 +77,6 @@ fn code_of(verdict: Option<Verdict>) -> ExitCode {
         Some(Verdict::Inconclusive) => ExitCode::Inconclusive,
         Some(Verdict::Mismatch) => ExitCode::LockMismatch,
         Some(Verdict::Incomplete) => ExitCode::Incomplete,
-    }
-}
-
-fn part_of(part: Part) -> IdentityPart {
-    match part {
-        Part::Datasets => IdentityPart::Datasets,
-        Part::Prompts => IdentityPart::Prompts,
-        Part::Plugins => IdentityPart::Plugins,
-        Part::Judges => IdentityPart::Judges,
-        Part::Settings => IdentityPart::Settings,
     }
 }
 

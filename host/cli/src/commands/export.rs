@@ -2,11 +2,11 @@
 
 use super::compare::open;
 use super::setup;
-use crate::arguments::{DEFAULT_LOG, ExportArguments, Format, RelationshipName};
+use crate::arguments::{DEFAULT_LOG, ExportArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::shown_path;
-use gage_export::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, Relationship, export};
+use gage_export::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
 use gage_record::format::EXPORTS_FOLDER;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
         );
         terminal::eprint_line(gage_core::printable_line(&warning));
     }
-    let format = format_of(arguments.format);
+    let format = arguments.format;
     let options = ExportOptions {
         format,
         path: arguments.out.clone().unwrap_or_else(|| usual_path(Path::new(source.folder()), format)),
@@ -30,7 +30,7 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
         publisher: Publisher {
             organization: arguments.organization.clone(),
             developer: arguments.developer.clone(),
-            relationship: relationship_of(arguments.relationship),
+            relationship: arguments.relationship,
         },
     };
     let ExportReport { files, samples, notes } = export(&source, &options).map_err(refuse)?;
@@ -64,23 +64,4 @@ fn refuse(error: ExportError) -> ExitCode {
         _ => None,
     };
     terminal::usage_error(&format!("{:#}", anyhow::Error::new(error)), help)
-}
-
-fn format_of(format: Format) -> ExportFormat {
-    match format {
-        Format::LmEval => ExportFormat::LmEval,
-        Format::Inspect => ExportFormat::Inspect,
-        Format::EveryEvalEver => ExportFormat::EveryEvalEver,
-        Format::Parquet => ExportFormat::Parquet,
-        Format::Csv => ExportFormat::Csv,
-    }
-}
-
-fn relationship_of(name: RelationshipName) -> Relationship {
-    match name {
-        RelationshipName::FirstParty => Relationship::FirstParty,
-        RelationshipName::ThirdParty => Relationship::ThirdParty,
-        RelationshipName::Collaborative => Relationship::Collaborative,
-        RelationshipName::Other => Relationship::Other,
-    }
 }

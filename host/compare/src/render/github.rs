@@ -1,6 +1,5 @@
 //! Annotations for GitHub's runners: workflow commands, one a line.
 
-use super::name_of;
 use crate::result::Comparison;
 use crate::verdict::Verdict;
 
@@ -16,7 +15,7 @@ pub fn github_annotations(comparison: &Comparison) -> String {
     }
     for metric in comparison.by_importance() {
         if let Some(gate) = &metric.gate {
-            text += &line(gate.verdict, &name_of(metric), &gate.reason);
+            text += &line(gate.verdict, &metric.name(), &gate.reason);
         }
     }
     text

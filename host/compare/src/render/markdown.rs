@@ -1,6 +1,6 @@
 //! Markdown of a comparison, for pull requests and the summaries of build servers.
 
-use super::{SAME_RUN, change_of, counts_of, drift_lines, name_of};
+use super::{SAME_RUN, change_of, counts_of, drift_lines};
 use crate::format;
 use crate::reason;
 use crate::result::{Comparison, Flip, MetricComparison};
@@ -38,7 +38,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         let verdict = metric.gate.as_ref().map_or("", |gate| gate.verdict.word());
         text += &format!(
             "| {} | {verdict} | {} | {} |\n",
-            escape(&name_of(metric)),
+            escape(&metric.name()),
             change_of(metric),
             counts_of(metric)
         );
@@ -56,7 +56,7 @@ fn details(metric: &MetricComparison) -> String {
     if reason.is_empty() && lines.is_empty() && metric.flips.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n### {}\n\n", escape(&name_of(metric)));
+    let mut text = format!("\n### {}\n\n", escape(&metric.name()));
     if !metric.flips.is_empty() {
         text += "| became worse | base | new | tags |\n| --- | ---: | ---: | --- |\n";
     }

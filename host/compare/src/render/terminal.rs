@@ -1,6 +1,6 @@
 //! Text of a comparison for a terminal.
 
-use super::{SAME_RUN, change, change_of, counts_of, drift_lines, name_of};
+use super::{SAME_RUN, change, change_of, counts_of, drift_lines};
 use crate::format;
 use crate::reason;
 use crate::result::{ComparedRun, Comparison, MetricComparison};
@@ -140,7 +140,7 @@ impl TerminalText {
     fn metric(&mut self, metric: &MetricComparison, is_refused: bool) {
         let verdict = metric.gate.as_ref().map(|gate| gate.verdict);
         self.blank();
-        self.heading(&name_of(metric), verdict);
+        self.heading(&metric.name(), verdict);
         for flip in &metric.flips {
             let tags = match flip.error_tags.as_slice() {
                 [] => String::new(),

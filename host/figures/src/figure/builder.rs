@@ -164,14 +164,9 @@ impl<'a> FigureBuilder<'a> {
         for (tallies, numbers) in self.slices.iter_mut().zip(&membership.slices) {
             for number in numbers {
                 while tallies.len() <= *number {
+                    let (task_id, is_clustered) = (&self.task_id, self.is_clustered);
                     let most = MAX_RESAMPLED_SLICE_SAMPLES;
-                    tallies.push(tally(
-                        &self.task_id,
-                        &self.description,
-                        self.is_clustered,
-                        most,
-                        self.aggregators,
-                    ));
+                    tallies.push(tally(task_id, &self.description, is_clustered, most, self.aggregators));
                 }
                 if let Some(tally) = tallies.get_mut(*number) {
                     visit(tally);
@@ -184,17 +179,8 @@ impl<'a> FigureBuilder<'a> {
     pub(super) fn finish(mut self, slicing: &Slicing, missing: u64) -> MetricFigure {
         self.whole.add_missing(missing, slicing.repeat());
         let scale = self.description.scale_of(&self.description.value_name);
-        let scales = std::mem::take(&mut self.description.scales);
-        let MetricDescription {
-            metric_id,
-            implementation,
-            scorer_version,
-            aggregation,
-            value_name,
-            higher_is_better,
-            is_proportion: _,
-            scales: _,
-        } = self.description;
+        let description = self.description;
+        let aggregation = description.aggregation;
         let TallyResult { value, n, total, coverage, stderr, interval, clusters, figures, error } =
             self.whole.finish(&aggregation);
         let mut slices = Vec::new();
@@ -207,21 +193,21 @@ impl<'a> FigureBuilder<'a> {
         let sub_figure = |(name, scores): (String, SubScore)| SubFigure {
             value: scores.samples.value().filter(|value| value.is_finite()),
             n: scores.samples.count(),
-            scale: scales.iter().find(|(value, _)| *value == name).map(|(_, scale)| *scale),
+            scale: description.scales.iter().find(|(value, _)| *value == name).map(|(_, scale)| *scale),
             name,
         };
         let tags = self.error_tags.into_sorted().into_iter();
         MetricFigure {
             task_id: self.task_id,
-            metric_id,
-            implementation,
+            metric_id: description.metric_id,
+            implementation: description.implementation,
             schema_version: RESULT_SCHEMA_VERSION.to_owned(),
-            scorer_version,
+            scorer_version: description.scorer_version,
             // Known to whoever knows the task.
             prompt_version: String::new(),
             aggregation,
-            value_name,
-            higher_is_better,
+            value_name: description.value_name,
+            higher_is_better: description.higher_is_better,
             scale,
             value,
             n,

@@ -15,12 +15,7 @@ impl NameCounts {
     pub(super) fn add(&mut self, name: &str) {
         let is_known = self.0.len() < MAX_NAMES || self.0.contains_key(name);
         let name = if is_known { name } else { OTHER_LABEL };
-        match self.0.get_mut(name) {
-            Some(count) => *count += 1,
-            None => {
-                self.0.insert(name.to_owned(), 1);
-            }
-        }
+        *self.0.entry(name.to_owned()).or_default() += 1;
     }
 
     /// The names and their counts, the most frequent first, and those of one count by name.

@@ -15,7 +15,6 @@ pub(crate) struct FigureSet<'a> {
     figures: Vec<FigureBuilder<'a>>,
     has_sample: bool,
     records: u64,
-    reach: TaskCompleteness,
     prompt_version: String,
 }
 
@@ -33,7 +32,6 @@ impl<'a> FigureSet<'a> {
             figures,
             has_sample: false,
             records: 0,
-            reach: TaskCompleteness::Whole,
             prompt_version: task.prompt_version.clone(),
         }
     }
@@ -82,16 +80,11 @@ impl<'a> FigureSet<'a> {
         }
     }
 
-    /// Says how far the run came of the task; default: to its end.
-    pub(crate) fn set_reach(&mut self, reach: TaskCompleteness) {
-        self.reach = reach;
-    }
-
-    /// The figures, in the order of the metrics.
-    pub(crate) fn finish(mut self) -> Vec<MetricFigure> {
+    /// The figures of a run that came so far of the task, in the order of the metrics.
+    pub(crate) fn finish(mut self, reach: TaskCompleteness) -> Vec<MetricFigure> {
         self.end_sample();
         let (slicing, prompt_version) = (&self.slicing, &self.prompt_version);
-        let (reach, missing) = (self.reach, self.reach.missing(self.records));
+        let missing = reach.missing(self.records);
         let finish = |figure: FigureBuilder<'_>| MetricFigure {
             prompt_version: prompt_version.clone(),
             total_is_least: reach == TaskCompleteness::Unknown,

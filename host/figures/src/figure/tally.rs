@@ -186,9 +186,9 @@ impl Tally {
         if let Some((statistic, reservoir)) = self.reservoir.take() {
             return match reservoir.resample(statistic, self.clusters.is_some()) {
                 // Samples vary, but none of those that were drawn made another figure.
-                Some(found) if is_no_spread(found.stderr, size) => self.bounds(aggregation, scale, value),
-                Some(found) => {
-                    (Some(found.stderr), Some(found.interval).filter(|found| found.low < found.high))
+                Some((stderr, _)) if is_no_spread(stderr, size) => self.bounds(aggregation, scale, value),
+                Some((stderr, interval)) => {
+                    (Some(stderr), Some(interval).filter(|interval| interval.low < interval.high))
                 }
                 None => (None, None),
             };

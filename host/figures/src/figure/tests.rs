@@ -4,7 +4,7 @@ use super::*;
 use crate::statistics::{t_interval, wilson_interval, wilson_of_proportion};
 use crate::test_records::{description, failed, sample, scored, task};
 use crate::{
-    AggregationRow, CustomAggregator, IntervalMethod, MetricDescription, TaskDescription,
+    AggregationRow, CustomAggregator, IntervalMethod, MetricDescription, TaskCompleteness, TaskDescription,
     no_custom_aggregators,
 };
 use gage_core::{MetricResult, ScoreCard};
@@ -20,7 +20,7 @@ fn of_task(task: &TaskDescription, aggregation: Aggregation, records: &[SampleRe
     let metric = MetricDescription { aggregation, ..description("m") };
     let mut set = FigureSet::new(task, &[metric], &no_custom_aggregators);
     records.iter().for_each(|record| set.add(&record.metrics, record).unwrap());
-    set.finish().remove(0)
+    set.finish(TaskCompleteness::Whole).remove(0)
 }
 
 fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
@@ -76,7 +76,7 @@ fn a_length_of_one_is_no_proportion() {
     let task = task("t");
     let mut set = FigureSet::new(&task, &[length], &no_custom_aggregators);
     scores(&[1.0; 10]).iter().for_each(|record| set.add(&record.metrics, record).unwrap());
-    let found = set.finish().remove(0);
+    let found = set.finish(TaskCompleteness::Whole).remove(0);
     assert_eq!((found.value, found.stderr, found.interval), (Some(1.0), None, None));
 }
 
@@ -101,7 +101,7 @@ fn on_scale(
         record.metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": weight}));
         set.add(&record.metrics, &record).unwrap();
     }
-    set.finish().remove(0)
+    set.finish(TaskCompleteness::Whole).remove(0)
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn folded(records: &[SampleRecord], has_fold: bool) -> MetricFigure {
     let task = TaskDescription { slices: vec!["data_tag".to_owned()], ..task("t") };
     let mut set = FigureSet::new(&task, &[metric], &folds);
     records.iter().for_each(|record| set.add(&record.metrics, record).unwrap());
-    set.finish().remove(0)
+    set.finish(TaskCompleteness::Whole).remove(0)
 }
 
 #[test]

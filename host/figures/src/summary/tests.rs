@@ -9,7 +9,7 @@ use serde_json::json;
 fn summary(records: &[SampleRecord]) -> Summary {
     let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_custom_aggregators);
     records.iter().for_each(|record| builder.add(record).unwrap());
-    builder.finish()
+    builder.finish(&Completeness::new())
 }
 
 #[test]
@@ -43,9 +43,8 @@ fn coverage_of_a_stopped_run_is_of_what_it_planned() {
     let records = [sample("a", 0, 1.0, 5.0), sample("a", 1, 0.0, 5.0), failed("a", 2, Outcome::Truncated)];
     let of = |reach: TaskCompleteness| {
         let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_custom_aggregators);
-        builder.reached("a", reach);
         records.iter().for_each(|record| builder.add(record).unwrap());
-        builder.finish()
+        builder.finish(&Completeness::from([("a".to_owned(), reach)]))
     };
     for (reach, total, coverage, is_least) in [
         (TaskCompleteness::Whole, 3, 2.0 / 3.0, false),
@@ -71,9 +70,8 @@ fn coverage_of_a_stopped_run_is_of_what_it_planned() {
     // What was repeated is a sample once, also where it was stopped amid its repeats.
     let repeated = TaskDescription { repeat: 3, ..task("a") };
     let mut builder = SummaryBuilder::new(&[repeated], &no_custom_aggregators);
-    builder.reached("a", TaskCompleteness::Of(9));
     (0..4).for_each(|index| builder.add(&sample("a", index, 1.0, 5.0)).unwrap());
-    let figure = &builder.finish().metrics[0];
+    let figure = &builder.finish(&Completeness::from([("a".to_owned(), TaskCompleteness::Of(9))])).metrics[0];
     assert_eq!((figure.n, figure.total, figure.coverage), (2, 3, 4.0 / 9.0));
 }
 

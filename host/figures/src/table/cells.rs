@@ -1,5 +1,6 @@
 //! Cells of a table, in columns as wide as what they hold.
 
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Narrowest that a column of names becomes.
@@ -15,65 +16,30 @@ pub(super) enum Align {
     Right,
 }
 
-/// A column of a table.
-#[derive(Debug)]
-pub(super) struct Column {
-    pub(super) title: &'static str,
-    pub(super) align: Align,
-    /// Of the title and all cells the widest.
-    pub(super) width: usize,
-    pub(super) cells: Vec<String>,
-}
-
-impl Column {
-    pub(super) fn new(title: &'static str, align: Align) -> Column {
-        Column { title, align, width: width_of(title), cells: Vec::new() }
-    }
-
-    pub(super) fn push(&mut self, cell: String) {
-        self.width = self.width.max(width_of(&cell));
-        self.cells.push(cell);
-    }
-
-    /// Cuts all cells to a width.
-    fn cut(&mut self, width: usize) {
-        self.width = width;
-        for cell in &mut self.cells {
-            if width_of(cell) > width {
-                *cell = cut_to(cell, width);
-            }
-        }
-    }
-}
-
 /// How many columns of a terminal a text takes.
 pub(super) fn width_of(text: &str) -> usize {
     text.width()
 }
 
-/// A text with blanks up to a width.
-pub(super) fn pad(text: &str, width: usize, align: Align) -> String {
-    let blanks = " ".repeat(width.saturating_sub(width_of(text)));
+/// A text in a column: cut to its width, or filled up with blanks.
+pub(super) fn fitted(text: &str, width: usize, align: Align) -> String {
+    let text = if width_of(text) > width { Cow::Owned(cut_to(text, width)) } else { Cow::Borrowed(text) };
+    let blanks = " ".repeat(width.saturating_sub(width_of(&text)));
     match align {
         Align::Left => format!("{text}{blanks}"),
         Align::Right => format!("{blanks}{text}"),
     }
 }
 
-/// Narrows columns, the widest first, until the table has a width, or they are as narrow as
-/// they may be.
-pub(super) fn fit(columns: &mut [Column], may_shrink: &[usize], width: usize, gap: usize) {
-    let total =
-        columns.iter().map(|column| column.width).sum::<usize>() + gap * columns.len().saturating_sub(1);
+/// Narrows the first `names` columns, the widest first, until the table has a width, or they are as narrow as they may
+/// be.
+pub(super) fn narrow(widths: &mut [usize], names: usize, width: usize, gap: usize) {
+    let total = widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1);
     for _ in width..total {
-        let shrinkable = columns.iter_mut().enumerate().filter(|(position, _)| may_shrink.contains(position));
-        match shrinkable.map(|(_, column)| column).max_by_key(|column| column.width) {
-            Some(column) if column.width > NARROWEST => column.width -= 1,
+        match widths.iter_mut().take(names).max() {
+            Some(widest) if *widest > NARROWEST => *widest -= 1,
             _ => break,
         }
-    }
-    for column in columns {
-        column.cut(column.width);
     }
 }
 
@@ -123,7 +89,8 @@ mod tests {
         for (text, width, expected) in cases {
             assert_eq!(shortened(text, width), expected);
         }
-        assert_eq!(pad("中", 4, Align::Right), "  中");
+        assert_eq!(fitted("中", 4, Align::Right), "  中");
+        assert_eq!(fitted("中文字", 4, Align::Left), "中… ");
     }
 
     #[test]
@@ -141,18 +108,12 @@ mod tests {
 
     #[test]
     fn the_widest_column_gives_way_first() {
-        let column = |cell: &str| {
-            let mut column = Column::new("t", Align::Left);
-            column.push(cell.to_owned());
-            column
-        };
-        let mut columns = [column(&"a".repeat(30)), column(&"b".repeat(20)), column("1234")];
-        fit(&mut columns, &[0, 1], 44, 2);
-        assert_eq!(columns.each_ref().map(|column| column.width), [18, 18, 4]);
-        assert_eq!(columns[0].cells[0], format!("{}…", "a".repeat(17)));
+        let mut widths = [30, 20, 4];
+        narrow(&mut widths, 2, 44, 2);
+        assert_eq!(widths, [18, 18, 4]);
+        assert_eq!(fitted(&"a".repeat(30), 18, Align::Left), format!("{}…", "a".repeat(17)));
 
-        fit(&mut columns, &[0, 1], 0, 2);
-        assert_eq!(columns.each_ref().map(|column| column.width), [12, 12, 4]);
-        assert_eq!(columns[2].cells[0], "1234");
+        narrow(&mut widths, 2, 0, 2);
+        assert_eq!(widths, [12, 12, 4]);
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of a table: one for every metric, and below it those of its parts.
 
 use super::numbers::{coverage, interval, number_or_nothing, percent};
-use crate::{Aggregation, Interval, MetricFigure, NamedFigure, SliceFigure};
+use crate::{Aggregation, Interval, MetricFigure, SliceFigure};
 use gage_core::printable_line;
 
 /// Most rows of one kind below a metric; the rest is in `summary.json`.
@@ -29,34 +29,23 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow>
         total_is_least: figure.total_is_least,
     };
     let mut rows = vec![TableRow {
-        cells: cells(task_name, metric_name(figure), (figure.value, figure.interval), Some(counts)),
+        cells: cells(task_name, metric_name(figure), (figure.value, figure.interval), counts),
         is_part: false,
         is_partial: counts.is_partial(),
     }];
-    let categories = figure.categories.iter().map(|category| {
-        let mut row = part(&category.name, (None, None), None);
-        let [_, _, share, range, count, _] = &mut row.cells;
-        *share = percent(category.share);
-        *count = category.count.to_string();
-        range.clear();
-        row
-    });
-    rows.extend(bounded(categories));
+    let categories = figure.categories.iter();
+    rows.extend(bounded(categories.map(|one| counted_part(&one.name, percent(one.share), one.count))));
     // The first is the value of the metric.
-    let named = figure.figures.iter().skip(1).map(|NamedFigure { name, value, n, .. }| {
-        let mut row = part(name, (Some(*value), None), None);
-        let [.., range, count, _] = &mut row.cells;
-        *count = n.to_string();
-        range.clear();
-        row
-    });
-    rows.extend(bounded(named));
+    let named = figure.figures.iter().skip(1);
+    rows.extend(bounded(named.map(|one| counted_part(&one.name, number_or_nothing(Some(one.value)), one.n))));
     for slices in figure.slices.chunk_by(|one, two| one.by == two.by) {
         let slices = slices.iter().map(|slice| {
             let SliceFigure { by, key, value, interval, n, total, coverage, .. } = slice;
             let total_is_least = figure.has_more_in_slices();
             let counts = RowCounts { n: *n, total: *total, coverage: *coverage, total_is_least };
-            part(&format!("{by}={key}"), (*value, *interval), Some(counts))
+            let name = part_name(&format!("{by}={key}"));
+            let cells = cells(String::new(), name, (*value, *interval), counts);
+            TableRow { cells, is_part: true, is_partial: counts.is_partial() }
         });
         rows.extend(bounded(slices));
     }
@@ -87,27 +76,31 @@ fn metric_name(figure: &MetricFigure) -> String {
     }
 }
 
-fn part(name: &str, value: (Option<f64>, Option<Interval>), counts: Option<RowCounts>) -> TableRow {
-    let is_partial = counts.is_some_and(RowCounts::is_partial);
-    let cells = cells(String::new(), format!("  {}", printable_line(name)), value, counts);
-    TableRow { cells, is_part: true, is_partial }
+fn part_name(name: &str) -> String {
+    format!("  {}", printable_line(name))
+}
+
+/// A part with a value and how many samples it stands for, of which no others are known.
+fn counted_part(name: &str, value: String, count: u64) -> TableRow {
+    let (nothing, name) = (String::new, part_name(name));
+    let cells = [nothing(), name, value, nothing(), count.to_string(), nothing()];
+    TableRow { cells, is_part: true, is_partial: false }
 }
 
 fn cells(
     task: String,
     name: String,
     (value, range): (Option<f64>, Option<Interval>),
-    counts: Option<RowCounts>,
+    counts: RowCounts,
 ) -> Cells {
     let (scored, covered) = match counts {
-        Some(RowCounts { n, total, coverage: part, total_is_least: false }) => {
+        RowCounts { n, total, coverage: part, total_is_least: false } => {
             (format!("{n}/{total}"), coverage(part, total))
         }
-        Some(RowCounts { n, total: 0, .. }) => (format!("{n}/0+"), coverage(0.0, 0)),
-        Some(RowCounts { n, total, coverage: part, .. }) => {
+        RowCounts { n, total: 0, .. } => (format!("{n}/0+"), coverage(0.0, 0)),
+        RowCounts { n, total, coverage: part, .. } => {
             (format!("{n}/{total}+"), format!("≤{}", coverage(part, total)))
         }
-        None => (String::new(), String::new()),
     };
     [task, name, number_or_nothing(value), interval(value, range), scored, covered]
 }

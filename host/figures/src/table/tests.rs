@@ -3,9 +3,9 @@
 use super::*;
 use crate::test_records::{description, failed, sample, task};
 use crate::{
-    Aggregation, AggregationRow, CustomAggregator, CustomAggregators, Machine, MetricDescription,
-    NamedFigure, Phases, SummaryBuilder, TaskCompleteness, TaskDescription, TimingsBuilder,
-    no_custom_aggregators,
+    Aggregation, AggregationRow, Completeness, CustomAggregator, CustomAggregators, Machine,
+    MetricDescription, NamedFigure, Phases, SummaryBuilder, TaskCompleteness, TaskDescription,
+    TimingsBuilder, no_custom_aggregators,
 };
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
@@ -38,7 +38,8 @@ fn table_with(
         ..Phases::default()
     };
     let machine = Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() };
-    render_table(&summary.finish(), &timings.finish(&phases, machine), options)
+    let whole = Completeness::new();
+    render_table(&summary.finish(&whole), &timings.finish(&phases, machine, &whole), options)
 }
 
 fn arithmetic() -> Vec<SampleRecord> {
@@ -85,14 +86,14 @@ fn what_a_run_that_was_stopped_did_not_come_to_counts() {
         let tasks = [task("arithmetic")];
         let mut summary = SummaryBuilder::new(&tasks, &no_custom_aggregators);
         let mut timings = TimingsBuilder::new(&tasks, &no_custom_aggregators);
-        summary.reached("arithmetic", reach);
-        timings.reached("arithmetic", reach);
+        let reach = Completeness::from([("arithmetic".to_owned(), reach)]);
         for record in &arithmetic() {
             summary.add(record).unwrap();
             timings.add(record).unwrap();
         }
         let machine = Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() };
-        let text = render_table(&summary.finish(), &timings.finish(&Phases::default(), machine), &PLAIN);
+        let timings = timings.finish(&Phases::default(), machine, &reach);
+        let text = render_table(&summary.finish(&reach), &timings, &PLAIN);
         assert_eq!(text.matches(wanted[0]).count(), 2, "{text}");
         assert!(text.contains(wanted[1]), "{text}");
     }
@@ -104,7 +105,7 @@ fn a_run_that_went_on_says_whose_the_rates_are() {
     arithmetic().iter().for_each(|record| timings.add(record).unwrap());
     let phases = Phases { wall: Duration::from_secs(2), samples: 3, finished: 5, ..Phases::default() };
     let machine = Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() };
-    let lines = time_lines(&timings.finish(&phases, machine), 200);
+    let lines = time_lines(&timings.finish(&phases, machine, &Completeness::new()), 200);
     assert_eq!(lines.len(), 1);
     assert!(lines[0].contains("3 of 12 samples asked now · 1.5 samples/s · 2.0 s in all"), "{}", lines[0]);
 }

@@ -6,6 +6,7 @@ use crate::batch::shorten;
 use crate::prefix_cache::{common, whole_parts};
 use crate::runtime::internal;
 use gage_model_protocol::{JobError, to_u32};
+use std::ops::Range;
 use std::time::Instant;
 
 /// Tokens that are worth waiting for until another request has computed them.
@@ -120,17 +121,18 @@ impl Scheduler<'_> {
         let length = match (source, taken_over) {
             (Source::Cached(_, length), Some(sequence)) => shorten(&mut self.context, sequence, *length),
             (Source::Cached(sequence, length) | Source::Active(sequence, length), None) => {
-                self.copy(*sequence, first, Some(*length)).map_or(0, |()| *length)
+                self.copy(*sequence, first, Some(0..*length)).map_or(0, |()| *length)
             }
             _ => 0,
         };
         Some((sequences, length))
     }
 
-    /// Lets a sequence share the first cells of another one, or all.
-    pub(super) fn copy(&mut self, from: i32, to: i32, length: Option<usize>) -> Result<(), JobError> {
+    /// Lets a sequence share some cells of another one, or all.
+    pub(super) fn copy(&mut self, from: i32, to: i32, cells: Option<Range<usize>>) -> Result<(), JobError> {
+        let (start, end) = cells.map(|cells| (to_u32(cells.start), to_u32(cells.end))).unzip();
         self.context
-            .kv_cache_seq_cp(from, to, length.map(|_| 0), length.map(to_u32))
+            .kv_cache_seq_cp(from, to, start, end)
             .map_err(|error| internal(format!("a sequence cannot be copied: {error}")))
     }
 

@@ -38,9 +38,7 @@ impl Scheduler<'_> {
         let span = image.span();
         if self.shares {
             for sequence in others.iter().take(request.lanes_in_use) {
-                self.context
-                    .kv_cache_seq_cp(*first, *sequence, Some(to_u32(span.start)), Some(to_u32(span.end)))
-                    .map_err(|error| internal(format!("a sequence cannot be copied: {error}")))?;
+                self.copy(*first, *sequence, Some(span.clone()))?;
             }
         }
         request.computed = span.end;

@@ -83,7 +83,7 @@ impl Preparation<'_> {
         let (facts, images) = self.images(name, &task.prompt)?;
         let mut tokens = self.tokenizer.tokens(&task.prompt, &facts, "")?;
         if tokens.is_empty() {
-            tokens.push(self.tokenizer.lead().ok_or_else(|| rejected(name, "the prompt is empty"))?);
+            tokens.push(self.tokenizer.lead.ok_or_else(|| rejected(name, "the prompt is empty"))?);
         }
         let images = placed(&tokens, facts, images);
         let mut prompt = PreparedPrompt { tokens, images };
@@ -113,7 +113,7 @@ impl Preparation<'_> {
             let kept = context - to_usize(asked).min(context / 2).max(1);
             left_out = tokens.len() - kept;
             // A token that every sequence begins with stays.
-            let first = usize::from(tokens.first().copied() == self.tokenizer.first());
+            let first = usize::from(tokens.first().copied() == self.tokenizer.first);
             tokens.drain(first.min(kept)..first.min(kept) + left_out);
         }
         let room = to_u32(context - prompt.cells());
@@ -144,7 +144,7 @@ impl Preparation<'_> {
             }
             wholes.push(whole);
         }
-        let branches = branches(&tokens, wholes, self.tokenizer.lead())
+        let branches = branches(&tokens, wholes, self.tokenizer.lead)
             .ok_or_else(|| rejected(name, "the prompt is empty, so that nothing can follow it"))?;
         let images = placed(&tokens, facts, images);
         let last_image = images.last().map_or(0, |image| image.span().end);
@@ -181,13 +181,13 @@ impl Preparation<'_> {
         prompt: &Prompt,
     ) -> Result<(Vec<(PreparedPrompt, Scoring)>, usize), JobError> {
         let mut tokens = self.tokenizer.tokens(prompt, &[], "")?;
-        if tokens.first().is_some_and(|token| Some(*token) == self.tokenizer.first()) {
+        if tokens.first().is_some_and(|token| Some(*token) == self.tokenizer.first) {
             tokens.remove(0);
         }
         if tokens.is_empty() {
             return Err(rejected(name, "the text is empty"));
         }
-        let lead = self.tokenizer.lead().ok_or_else(|| {
+        let lead = self.tokenizer.lead.ok_or_else(|| {
             rejected(
                 name,
                 "the model has no token that stands before a text, so that its first one cannot be scored",

@@ -15,22 +15,16 @@ use std::time::{Duration, Instant};
 pub enum RequestWork {
     /// An answer.
     Generate(Box<Generation>),
-    /// Scores of continuations.
-    Score {
-        /// How far they are.
-        scoring: Scoring,
-        /// The continuations.
-        texts: Vec<ScoredText>,
-        /// Tokens of the prompt by itself.
-        prompt_tokens: usize,
-    },
-    /// The score of one window of a text.
-    Window {
-        /// How far it is.
-        scoring: Scoring,
-        /// Which window.
-        window: usize,
-    },
+    /// Scores, and how far they are.
+    Score(Scoring, ScoredPart),
+}
+
+/// What is scored.
+pub enum ScoredPart {
+    /// Continuations, after a prompt that has a number of tokens by itself.
+    Continuations(Vec<ScoredText>, usize),
+    /// One window of a text, by its number.
+    Window(usize),
 }
 
 /// A request, or one window of one.
@@ -110,7 +104,7 @@ impl Request {
     pub fn scoring(&mut self) -> Option<&mut Scoring> {
         match &mut self.work {
             RequestWork::Generate(_) => None,
-            RequestWork::Score { scoring, .. } | RequestWork::Window { scoring, .. } => Some(scoring),
+            RequestWork::Score(scoring, _) => Some(scoring),
         }
     }
 
@@ -121,7 +115,7 @@ impl Request {
         }
         match &self.work {
             RequestWork::Generate(_) => 0,
-            RequestWork::Score { scoring, .. } | RequestWork::Window { scoring, .. } => scoring.lanes(),
+            RequestWork::Score(scoring, _) => scoring.lanes(),
         }
     }
 
@@ -130,9 +124,7 @@ impl Request {
         self.cells_of(self.prompt.len())
             + match &self.work {
                 RequestWork::Generate(generation) => to_usize(generation.most_tokens),
-                RequestWork::Score { scoring, .. } | RequestWork::Window { scoring, .. } => {
-                    scoring.most_cells
-                }
+                RequestWork::Score(scoring, _) => scoring.most_cells,
             }
     }
 
@@ -142,15 +134,15 @@ impl Request {
     /// When a likelihood is not a number.
     pub fn finish(&mut self, reason: FinishReason) -> Result<Answer, JobError> {
         let prompt_length = self.cells_of(self.prompt.len());
-        let spent = RequestWork::Window { scoring: Scoring::new(Vec::new(), 0, 0), window: 0 };
+        let spent = RequestWork::Score(Scoring::new(Vec::new(), 0, 0), ScoredPart::Window(0));
         match std::mem::replace(&mut self.work, spent) {
             RequestWork::Generate(generation) => {
                 Ok(Answer::Generated(generation.finish(reason, prompt_length)))
             }
-            RequestWork::Score { scoring, texts, prompt_tokens } => {
+            RequestWork::Score(scoring, ScoredPart::Continuations(texts, prompt_tokens)) => {
                 score(&self.name, &scoring, texts, prompt_tokens)
             }
-            RequestWork::Window { scoring, .. } => {
+            RequestWork::Score(scoring, ScoredPart::Window(_)) => {
                 let logprob = scoring.tallies.iter().map(|tally| tally.logprob).sum();
                 Ok(Answer::Rolled { logprob, token_count: 0 })
             }

@@ -61,12 +61,6 @@ impl Sequences {
         (best.0 > 0).then_some((best.1, best.0))
     }
 
-    /// Takes a certain one out of those that hold something.
-    pub fn remove_cached(&mut self, sequence: i32) -> Option<CachedPrefix> {
-        let index = self.held.iter().position(|held| held.sequence == sequence)?;
-        self.held.remove(index)
-    }
-
     /// Takes out the one that was used the longest time ago.
     pub fn pop_oldest(&mut self) -> Option<CachedPrefix> {
         self.held.pop_front()
@@ -74,9 +68,9 @@ impl Sequences {
 
     /// Notes that one is of use.
     pub fn touch(&mut self, sequence: i32) {
-        if let Some(held) = self.remove_cached(sequence) {
-            self.held.push_back(held);
-        }
+        let index = self.held.iter().position(|held| held.sequence == sequence);
+        let held = index.and_then(|index| self.held.remove(index));
+        self.held.extend(held);
     }
 
     /// A prompt began like an earlier one: from now on as many are held as may be.

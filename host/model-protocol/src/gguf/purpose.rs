@@ -8,6 +8,7 @@
 use super::Gguf;
 use serde_json::Value;
 use std::path::Path;
+use strum::{EnumMessage, EnumProperty, IntoStaticStr};
 
 /// The number of the pooling of models that sort search results: llama.cpp's `LLAMA_POOLING_TYPE_RANK`.
 const RANK_POOLING: u64 = 4;
@@ -60,28 +61,51 @@ const PREDICTORS: &str = "\
     qwen35 qwen35moe qwen3moe qwen3next qwen3vl qwen3vlmoe qwen4exp refact rwkv6 rwkv6qwen2 rwkv7 seed_oss \
     smallthinker smollm3 spark2_5 stablelm starcoder starcoder2 step35 talkie xverse";
 
-/// What a file is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+/// What a file is made for. A message says what it does rather than answer, a remedy what to do if it is named as a model
+/// and cannot be loaded as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumProperty, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Purpose {
     /// It predicts tokens.
     Model,
     /// It makes vectors of texts, and predicts no tokens.
+    #[strum(message = "makes vectors of texts, and answers nothing: a helper model for `embed`")]
     Encoder,
     /// It fills in whole texts at once, and does not predict the next token.
+    #[strum(
+        message = "fills in whole texts at once, each token seeing those behind it: it does not predict what comes next"
+    )]
     Diffusion,
     /// It sorts search results: it gives texts a rank, and no vectors.
+    #[strum(message = "sorts search results: it gives texts a rank, and no vectors")]
     Reranker,
     /// It reads with one half and answers with the other.
-    #[strum(serialize = "encoder_decoder")]
+    #[strum(
+        serialize = "encoder_decoder",
+        message = "reads with one half and answers with the other (an encoder with a decoder)",
+        props(remedy = "this program asks models that read from left to right, so name one of these")
+    )]
     TwoHalves,
     /// It guesses what another model will answer.
+    #[strum(
+        message = "guesses what another model will answer, and answers nothing without that one",
+        props(remedy = "name the model that it is made for")
+    )]
     Drafter,
     /// It makes sound.
+    #[strum(message = "makes sound, and no text", props(remedy = "name a language model"))]
     Speech,
     /// It lies on top of a model.
+    #[strum(
+        message = "is an adapter, which lies on top of a model, and is none",
+        props(remedy = "name it as `lora: {path: …}`, and the model that it is made for as `model_path`")
+    )]
     Adapter,
     /// It makes tokens of images for a model.
+    #[strum(
+        message = "makes tokens of images for a model, and is none",
+        props(remedy = "name it as `mmproj`, and the model as `model_path`")
+    )]
     Projector,
 }
 
@@ -91,43 +115,9 @@ impl Purpose {
         self.into()
     }
 
-    /// What it does rather than answer, as a sentence goes on behind the name of the file; nothing for a model.
+    /// What it does rather than answer, as a sentence continues after the name of the file; nothing for a model.
     pub fn limits(self) -> Option<&'static str> {
-        match self {
-            Purpose::Model => None,
-            Purpose::Encoder => {
-                Some("makes vectors of texts, and answers nothing: a helper model for `embed`")
-            }
-            Purpose::Diffusion => Some(
-                "fills in whole texts at once, each token seeing those behind it: it does not predict what comes next",
-            ),
-            Purpose::Reranker => Some("sorts search results: it gives texts a rank, and no vectors"),
-            Purpose::TwoHalves => {
-                Some("reads with one half and answers with the other (an encoder with a decoder)")
-            }
-            Purpose::Drafter => {
-                Some("guesses what another model will answer, and answers nothing without that one")
-            }
-            Purpose::Speech => Some("makes sound, and no text"),
-            Purpose::Adapter => Some("is an adapter, which lies on top of a model, and is none"),
-            Purpose::Projector => Some("makes tokens of images for a model, and is none"),
-        }
-    }
-
-    /// What to do where such a file is named as a model; nothing for what can be loaded as one.
-    fn remedy(self) -> Option<&'static str> {
-        match self {
-            Purpose::Model | Purpose::Encoder | Purpose::Diffusion | Purpose::Reranker => None,
-            Purpose::TwoHalves => {
-                Some("this program asks models that read from left to right, so name one of these")
-            }
-            Purpose::Drafter => Some("name the model that it is made for"),
-            Purpose::Speech => Some("name a language model"),
-            Purpose::Adapter => {
-                Some("name it as `lora: {path: …}`, and the model that it is made for as `model_path`")
-            }
-            Purpose::Projector => Some("name it as `mmproj`, and the model as `model_path`"),
-        }
+        self.get_message()
     }
 
     /// Whether it turns texts into vectors.
@@ -167,7 +157,7 @@ impl Gguf {
     /// is named in the message.
     pub fn no_model(&self, path: &Path) -> Option<String> {
         let purpose = self.purpose();
-        let remedy = purpose.remedy()?;
+        let remedy = purpose.get_str("remedy")?;
         Some(format!("{} {}; {remedy}", path.display(), purpose.limits().unwrap_or_default()))
     }
 
@@ -181,7 +171,8 @@ impl Gguf {
         };
         purpose_of(name).is_none().then(|| {
             format!(
-                "llama.cpp cannot load the model file {}: unknown model architecture: '{name}'; this build of llama.cpp is older                  than the model, or the file is no language model",
+                "llama.cpp cannot load the model file {}: unknown model architecture: '{name}'; this build of llama.cpp \
+                 is older than the model, or the file is no language model",
                 path.display()
             )
         })

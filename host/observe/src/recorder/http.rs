@@ -246,7 +246,6 @@ struct Fallback {
 #[derive(Default)]
 struct FallbackState {
     file: Option<FileRecorder>,
-    is_warned: bool,
     kept: u64,
     lost: u64,
 }
@@ -254,8 +253,7 @@ struct FallbackState {
 impl Fallback {
     fn keep(&self, batch: &Batch, reason: &str) {
         let mut state = self.state.lock();
-        if !state.is_warned {
-            state.is_warned = true;
+        if state.kept + state.lost == 0 {
             let path = self.path.display();
             tracing::warn!(%path, reason, "events could not be posted; those that did not arrive are in the file");
         }

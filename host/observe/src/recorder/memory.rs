@@ -4,7 +4,6 @@ use super::Recorder;
 use crate::Event;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Keeps every event; its clones share them. Memory grows with the events.
 #[derive(Clone, Debug, Default)]
@@ -20,11 +19,5 @@ impl MemoryRecorder {
 impl Recorder for MemoryRecorder {
     fn record(&mut self, event: &Event, _line: &[u8]) {
         self.0.lock().push(event.clone());
-    }
-
-    fn flush(&mut self) {}
-
-    fn finish(&mut self, _by: Instant) -> u64 {
-        0
     }
 }

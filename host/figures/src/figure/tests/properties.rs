@@ -28,7 +28,7 @@ fn described(repeat: u64, is_clustered: bool) -> TaskDescription {
 }
 
 fn any_aggregation() -> impl Strategy<Value = Aggregation> {
-    let names = prop::sample::select(Aggregation::NAMES.to_vec());
+    let names = prop::sample::select(<Aggregation as strum::VariantNames>::VARIANTS.to_vec());
     let named = names.prop_filter_map("a name", Aggregation::parse);
     prop_oneof![named, (1_u8..=99).prop_map(Aggregation::Percentile)]
 }
