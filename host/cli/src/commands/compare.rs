@@ -42,7 +42,6 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         gate_before: if is_of_suite { base.gate() } else { Vec::new() },
         max_flips: arguments.top,
         allowed: arguments.allow.clone(),
-        ..CompareOptions::default()
     };
     let comparison = compare(&base, &new, &options).map_err(|error| match error {
         CompareError::Report(error) => unreadable(error),
