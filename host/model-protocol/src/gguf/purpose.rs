@@ -8,7 +8,7 @@
 use super::Gguf;
 use serde_json::Value;
 use std::path::Path;
-use strum::{EnumMessage, IntoStaticStr};
+use strum::{EnumMessage, EnumProperty, IntoStaticStr};
 
 /// The number of the pooling of models that sort search results: llama.cpp's `LLAMA_POOLING_TYPE_RANK`.
 const RANK_POOLING: u64 = 4;
@@ -61,9 +61,9 @@ const PREDICTORS: &str = "\
     qwen35 qwen35moe qwen3moe qwen3next qwen3vl qwen3vlmoe qwen4exp refact rwkv6 rwkv6qwen2 rwkv7 seed_oss \
     smallthinker smollm3 spark2_5 stablelm starcoder starcoder2 step35 talkie xverse";
 
-/// What a file is made for. Messages say what it does rather than answer; detailed ones what to do if it is named as a
-/// model and cannot be loaded as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, IntoStaticStr)]
+/// What a file is made for. A message says what it does rather than answer, a remedy what to do if it is named as a model
+/// and cannot be loaded as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumProperty, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Purpose {
     /// It predicts tokens.
@@ -83,28 +83,28 @@ pub enum Purpose {
     #[strum(
         serialize = "encoder_decoder",
         message = "reads with one half and answers with the other (an encoder with a decoder)",
-        detailed_message = "this program asks models that read from left to right, so name one of these"
+        props(remedy = "this program asks models that read from left to right, so name one of these")
     )]
     TwoHalves,
     /// It guesses what another model will answer.
     #[strum(
         message = "guesses what another model will answer, and answers nothing without that one",
-        detailed_message = "name the model that it is made for"
+        props(remedy = "name the model that it is made for")
     )]
     Drafter,
     /// It makes sound.
-    #[strum(message = "makes sound, and no text", detailed_message = "name a language model")]
+    #[strum(message = "makes sound, and no text", props(remedy = "name a language model"))]
     Speech,
     /// It lies on top of a model.
     #[strum(
         message = "is an adapter, which lies on top of a model, and is none",
-        detailed_message = "name it as `lora: {path: …}`, and the model that it is made for as `model_path`"
+        props(remedy = "name it as `lora: {path: …}`, and the model that it is made for as `model_path`")
     )]
     Adapter,
     /// It makes tokens of images for a model.
     #[strum(
         message = "makes tokens of images for a model, and is none",
-        detailed_message = "name it as `mmproj`, and the model as `model_path`"
+        props(remedy = "name it as `mmproj`, and the model as `model_path`")
     )]
     Projector,
 }
@@ -157,7 +157,7 @@ impl Gguf {
     /// is named in the message.
     pub fn no_model(&self, path: &Path) -> Option<String> {
         let purpose = self.purpose();
-        let remedy = purpose.get_detailed_message()?;
+        let remedy = purpose.get_str("remedy")?;
         Some(format!("{} {}; {remedy}", path.display(), purpose.limits().unwrap_or_default()))
     }
 
