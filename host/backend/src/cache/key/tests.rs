@@ -118,7 +118,7 @@ fn facts_that_change_no_answer_are_not_in_the_key_of_a_model() {
 }
 
 #[test]
-fn components_that_ask_models_have_no_cache_keys() {
+fn components_that_ask_models_have_no_keys() {
     let settings = |config: &str| format!("{{component: custom, config: {config}}}");
     let of = |config: &str, details: Value, grants: &Grants| {
         CacheKeys::new(
@@ -147,13 +147,13 @@ fn components_that_ask_models_have_no_cache_keys() {
 }
 
 #[test]
-fn request_without_a_draw_index_has_no_key() {
+fn requests_without_a_draw_index_have_no_key() {
     let keys = server("{base_url: 'http://a/v1', model: m}");
     assert_eq!(keys.of_generate(&GenerateRequest { draw: None, ..question() }), None);
 }
 
 #[test]
-fn equal_rows_share_answers_unless_sampled() {
+fn equal_rows_share_an_answer_unless_it_is_random() {
     let keys = server("{base_url: 'http://a/v1', model: m}");
     let of = |id: &str, seed, temperature| {
         let params = SamplingParams { seed, temperature, ..SamplingParams::default() };
