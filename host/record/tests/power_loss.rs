@@ -59,7 +59,7 @@ fn copy_synced(from: &Path, to: &Path) {
 fn record(index: u64) -> SampleRecord {
     serde_json::from_value(json!({
         "task_id": "t", "index": index, "sample_id": format!("s-{index}"), "row_digest": "0", "outcome": "scored",
-        "sample": {"id": format!("s-{index}")},
+        "sample": {"id": format!("s-{index}")}, "timing": gage_record::SampleTiming::default(),
     }))
     .expect("a record")
 }
