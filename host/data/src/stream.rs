@@ -115,7 +115,7 @@ fn stream_in<K: SampleProjection>(
             .map(|_| spawn_named(threads, "prepare", move || work(batches, workers, keep)))
             .collect();
         let (rows, renamed) = hand_over(prepared, &mut take);
-        // A worker finds nobody who waits for its batch, and ends; so does the reader.
+        // A worker ends if no one waits for its batch; so does the reader.
         let ended: Vec<_> = working.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         *batches.lock() = None;
         let read = joined(reader.join());
@@ -139,7 +139,7 @@ struct ReadBatch {
     failure: Option<DataError>,
 }
 
-/// Reads rows in batches until there are no more, or nobody waits for them.
+/// Reads rows in batches until they end or no one waits for them.
 fn read<K>(
     sizes: BatchSizes,
     mut rows: Rows,
@@ -182,7 +182,7 @@ fn read<K>(
     ReadBatch { filtered: rows.filtered(), missing_fields: rows.missing_fields(), spent, failure }
 }
 
-/// Prepares batches until there are no more, or nobody waits for them. Returns how long that took.
+/// Prepares batches until they end or no one waits for them. Returns how long that took.
 fn work<K: SampleProjection>(
     batches: &Mutex<Option<Receiver<RowBatch<K>>>>,
     workers: Workers<'_>,
@@ -198,7 +198,7 @@ fn work<K: SampleProjection>(
         let began = Instant::now();
         let prepared = workers.preparation.prepare(rows, keep, workers.is_stopped);
         spent += began.elapsed();
-        // Without a reply, after a stop or a panic, nobody waits for this batch or a later one.
+        // Without a reply, after a stop or a panic, no one waits for this batch or a later one.
         if prepared.is_none_or(|prepared| reply.send(prepared).is_err()) {
             return spent;
         }

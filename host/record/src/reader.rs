@@ -77,7 +77,7 @@ impl RunReader {
             Ok(Some(found)) if found == *written => None,
             Ok(Some(_)) => Some(TamperedPart {
                 part: "figures",
-                problem: "summary.json is another than the run has written",
+                problem: "summary.json is not the one that the run wrote",
             }),
             Ok(None) => Some(TamperedPart { part: "figures", problem: "summary.json is gone" }),
             // Whoever reads it says why.
@@ -190,7 +190,7 @@ mod tests {
 
         assert_eq!(reader.edited(), None);
         fs::write(folder.path_of(SUMMARY_FILE), "{}").unwrap();
-        let changed = "summary.json is another than the run has written";
+        let changed = "summary.json is not the one that the run wrote";
         let edited = Some(TamperedPart { part: "figures", problem: changed });
         for (status, edited) in [(RunStatus::Complete, edited), (RunStatus::Interrupted, edited)] {
             manifest.finish(status);

@@ -1,5 +1,5 @@
 //! `${config_dir}` when a text moves to a file in another folder: it goes on to mean the folder of the file that it
-//! stands in, and the path after it is written anew.
+//! stands in, and the path after it is rewritten.
 
 use crate::document::each_text;
 use crate::files::canonical_path;

@@ -134,7 +134,7 @@ impl ClientState {
     }
 }
 
-/// Writes messages until there are no more, or the process reads no more.
+/// Writes messages until they end or the process stops reading.
 fn write_all(mut stdin: ChildStdin, inbox: &Receiver<ToModel>) {
     for message in inbox {
         if let Err(error) = write_frame(&mut stdin, &message) {

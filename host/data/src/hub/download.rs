@@ -57,7 +57,7 @@ impl Download<'_> {
                 });
             }
             tracing::warn!(
-                "'{path}' is not what the hub says: expected {}, found {found}; it is downloaded anew",
+                "'{path}' is not what the hub says: expected {}, found {found}; it is downloaded again",
                 self.entry.oid
             );
             partial.restart()?;

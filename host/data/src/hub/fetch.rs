@@ -148,7 +148,7 @@ impl Fetch<'_> {
             let mut kept = folder.check(entry, stamps.get(&entry.path), self.retry)?;
             if let CachedFile::Wrong(reason) = &kept {
                 let path = gage_core::printable_line(&entry.path);
-                tracing::warn!("'{path}' is damaged in the cache ({reason}); it is downloaded anew");
+                tracing::warn!("'{path}' is damaged in the cache ({reason}); it is downloaded again");
             }
             if !matches!(kept, CachedFile::Good(..)) {
                 let progress = self.progress;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The body of a request as its digest is taken of it: what the suite adds to every body is in it as it may be written down,
-/// so that whoever replays the recording needs no secret. The bytes themselves where nothing in them is one.
+/// so that a replay needs no secret. The bytes themselves if they hold no secret.
 pub(in crate::http) fn public_body<'b>(body: &'b [u8], added: &Object, public: &Object) -> Cow<'b, [u8]> {
     if added == public {
         return Cow::Borrowed(body);
