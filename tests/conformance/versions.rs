@@ -1,6 +1,6 @@
 //! The version of a scorer must change whenever one of its results could. `versions/results.jsonl` holds the results of every bundled
 //! scorer on a fixed corpus with its version, and a test fails if a result changes under the same version. Cases may be added. A
-//! new scorer or a new version is recorded by `GAGE_HOST_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
+//! new scorer or a new version is recorded by `GAGE_RECORD_VERSIONS=1 cargo test --workspace --test conformance versions`.
 
 use crate::{cases, context_of, folder, registry};
 use gage_config::PluginReference;
@@ -92,7 +92,7 @@ fn no_scorer_changes_its_results_without_a_new_version() {
     assert!(found.len() > 40, "{} scorers", found.len());
     let (wrong, stale) = compare(&recorded, &found);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    if std::env::var_os("GAGE_HOST_RECORD_VERSIONS").is_some() {
+    if std::env::var_os("GAGE_RECORD_VERSIONS").is_some() {
         let lines = found.iter().map(|one| serde_json::to_string(one).expect("JSON") + "\n");
         std::fs::write(&path, lines.collect::<String>()).expect("written");
         return;

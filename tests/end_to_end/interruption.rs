@@ -165,7 +165,7 @@ fn interrupted_run_finishes_requests_and_can_be_resumed() {
     assert!(listed.stdout.contains(&format!("{done} of 40")), "{}", listed.stdout);
     // The interrupted run can be rescored; the result is not complete either.
     let again = workspace.run(&["score", "runs/r", "--run-id", "scored"]).expect_code(4);
-    assert!(again.stderr.contains("the run r is interrupted"), "{}", again.stderr);
+    assert!(again.stderr.contains("the run r has not ended (status `interrupted`)"), "{}", again.stderr);
     expect_part("scored");
     workspace.run(&["verify", "scored"]).expect_code(0);
     // The interrupted run can be verified, and edited files are found.
@@ -288,7 +288,7 @@ fn killed_run_that_records_resumes_to_a_whole_recording() {
     std::fs::write(workspace.path("tape.zst"), bytes).expect("written");
     blocking.release();
     let resumed = workspace.run(&[&recording[..], &["--resume"]].concat()).expect_code(0);
-    assert!(resumed.stderr.contains("the tape was torn at its end"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("the recording was torn at its end"), "{}", resumed.stderr);
     let before = blocking.server.requests();
     let played = ["run", "suite.yaml", "--run-id", "played", "--replay", "tape.zst"];
     workspace.run(&played).expect_code(0);

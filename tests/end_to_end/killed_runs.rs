@@ -1,6 +1,6 @@
 //! Runs that are killed at any point, or whose disk fills up, and are resumed.
 //!
-//! `GAGE_HOST_KILLS=5000 cargo test -p gage-host --test end_to_end killed_runs` kills more often than the default of 200 times.
+//! `GAGE_TEST_KILLS=5000 cargo test -p gage-host --test end_to_end killed_runs` kills more often than the default of 200 times.
 
 use crate::scripted_backend::constant_backend;
 use crate::support::{RESULT_FILES, Workspace, rows, suite};
@@ -89,7 +89,7 @@ fn check_resumed(workspace: &Workspace, run_id: &str, before: &[u8]) {
 #[test]
 fn run_killed_anywhere_resumes_to_the_same_bytes() {
     let kills: usize =
-        std::env::var("GAGE_HOST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
+        std::env::var("GAGE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let length = journal(&workspace, "whole").len();

@@ -260,8 +260,11 @@ fn json_progress_goes_to_stderr_only() {
 fn logs_can_go_to_a_file() {
     let (workspace, _server) = workspace_with_failure(3);
     let arguments = ["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"];
-    let ended = workspace.run_with_env([("GAGE_EVAL_BUFFER_THRESHOLD", "10")], &arguments).expect_code(4);
+    let variables = [("GAGE_EVAL_BUFFER_THRESHOLD", "10"), ("GAGE_HOST_CONCURENCY", "3")];
+    let ended = workspace.run_with_env(variables, &arguments).expect_code(4);
     assert!(ended.stderr.contains("GAGE_EVAL_BUFFER_THRESHOLD is set and has no effect"), "{}", ended.stderr);
+    let unknown = "GAGE_HOST_CONCURENCY is set and has no effect: no such variable is known, did you mean GAGE_HOST_CONCURRENCY?";
+    assert!(ended.stderr.contains(unknown), "{}", ended.stderr);
     let logs = lines(&workspace.read("log"));
     assert!(logs.iter().any(|log| log["level"] == "WARN"), "{logs:?}");
 }
@@ -330,6 +333,7 @@ fn variables_are_listed_without_their_secrets() {
         ("GAGE_HOST_OTLP_ENDPOINT", "https://user:hunter2@host/"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2"),
         ("GAGE_EVAL_THREADS", "4"),
+        ("GAGE_HOST_OUTPUT_DIR", "elsewhere"),
     ];
     let ended = workspace.run_with_env(variables, &["env", "--json"]).expect_code(0);
     assert!(!ended.stdout.contains("hunter2"), "{}", ended.stdout);
@@ -337,6 +341,10 @@ fn variables_are_listed_without_their_secrets() {
     let earlier = listed["gage_eval"].as_array().expect("a list");
     let threads = earlier.iter().find(|one| one["name"] == "GAGE_EVAL_THREADS").expect("it is listed");
     assert_eq!((&threads["value"], &threads["successor"]), (&json!("4"), &json!("GAGE_HOST_CONCURRENCY")));
+    let of_flags = listed["flags"].as_array().expect("a list");
+    let value_of = |name: &str| of_flags.iter().find(|one| one["name"] == name).map(|one| &one["value"]);
+    assert_eq!(value_of("GAGE_HOST_OUTPUT_DIR"), Some(&json!("elsewhere")));
+    assert_eq!(value_of("GAGE_HOST_CONCURRENCY"), Some(&json!(null)));
 
     let mut command = workspace.program();
     // These variables would differ between machines.

@@ -30,7 +30,7 @@ fn changed_redacted_value_fails_lock_and_resume() {
         run("short", &["lock", SUITE, "--check"]).expect_code(0);
         run("short", &["run", SUITE, "--locked", "--run-id", "r"]).expect_code(0);
         run("short", &RESUME).expect_code(0);
-        let field = format!("settings.withheld[\"backends.model.config.{place}\"]");
+        let field = format!("settings.redacted[\"backends.model.config.{place}\"]");
         for command in [
             ["lock", SUITE, "--check"].as_slice(),
             &["run", SUITE, "--locked", "--run-id", "x"],
@@ -45,7 +45,7 @@ fn changed_redacted_value_fails_lock_and_resume() {
             assert!(!workspace.path("runs/x").exists());
         }
         let resumed = run("long", &RESUME).expect_code(2);
-        let expected = format!("withheld[\"backends.model.config.{place}\"]: \"sha256:");
+        let expected = format!("redacted[\"backends.model.config.{place}\"]: \"sha256:");
         assert!(resumed.stderr.contains(&expected), "{keys}: {}", resumed.stderr);
         assert!(resumed.stderr.contains("set their variables"), "{}", resumed.stderr);
         // Scoring needs none of these values.
@@ -81,7 +81,7 @@ fn credentials_are_no_part_of_a_lock() {
     run("1", &["run", SUITE, "--locked", "--run-id", "r"]).expect_code(0);
     run("2", &RESUME).expect_code(0);
     workspace.run(&["verify", "r"]).expect_code(0);
-    assert!(!workspace.read("config/custom/words.gage.lock").contains("withheld"));
+    assert!(!workspace.read("config/custom/words.gage.lock").contains("redacted"));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn rescoring_needs_the_redacted_values_of_its_metrics() {
     // Runs that were scored with different values cannot be compared.
     run(Some("^answer"), &["run", SUITE, "--run-id", "other-value"]).expect_code(0);
     let compared = run(None, &["compare", "r", "other-value"]).expect_code(3);
-    assert!(compared.stdout.contains("withheld"), "{}", compared.stdout);
+    assert!(compared.stdout.contains("redacted"), "{}", compared.stdout);
     // Other metrics do not need the value.
     let same_place = r#"{"regex_match": {"pattern": "^answer"}}"#;
     run(None, &["score", "runs/r", "--run-id", "given", "--metric", "exact_match", "--metric", same_place])

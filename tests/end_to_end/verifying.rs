@@ -114,7 +114,7 @@ fn run_without_figures_is_not_verified_but_edits_are_found() {
         manifest["status"] = status.into();
         workspace.write("runs/r/manifest.json", with_digest(manifest.clone()));
         let ended = workspace.run(&["verify", "r"]).expect_code(2);
-        let expected = format!("the run r is {status}: it has no figures yet");
+        let expected = format!("the run r has not ended (status `{status}`): it has no figures yet");
         assert!(ended.stderr.contains(&expected) && ended.stderr.contains("--resume"), "{}", ended.stderr);
         let edited = workspace.read("runs/r/manifest.json").replacen("exact_match", "contains", 1);
         workspace.write("runs/r/manifest.json", edited);

@@ -92,25 +92,25 @@ pub(crate) fn estimate(body: &[u8], longest: Option<u32>) -> u64 {
     (body.len() / 4) as u64 + u64::from(longest.unwrap_or(256))
 }
 
-/// A number of tokens larger than this is none: no answer takes as many.
+/// A larger number of tokens is not plausible: no answer has as many.
 const MAX_REPORTED_TOKENS: u64 = 1 << 40;
 
-/// A number of tokens that a server counted; nothing where it is none that can be.
-pub(crate) fn count_of(value: &Value) -> Option<u64> {
-    value.as_u64().and_then(count_of_tokens)
+/// Reads a number of tokens that a server reports; `None` if it is not a plausible count.
+pub(crate) fn token_count_from_json(value: &Value) -> Option<u64> {
+    value.as_u64().and_then(checked_token_count)
 }
 
-/// The same of a number.
-pub(crate) fn count_of_tokens(count: u64) -> Option<u64> {
+/// A number of tokens, or `None` if it is not plausible.
+pub(crate) fn checked_token_count(count: u64) -> Option<u64> {
     (count <= MAX_REPORTED_TOKENS).then_some(count)
 }
 
-/// The same of what a component counted.
-pub(crate) fn plausible(usage: Usage) -> Option<Usage> {
+/// The usage that a component reports, or `None` if a count is not plausible.
+pub(crate) fn checked_usage(usage: Usage) -> Option<Usage> {
     (usage.prompt_tokens.max(usage.completion_tokens) <= MAX_REPORTED_TOKENS).then_some(usage)
 }
 
-/// How many tokens an answer took, as its server counted them.
+/// The tokens of a prompt and its answer, as the server counted them.
 pub(crate) fn tokens_of(output: &ModelOutput) -> Option<u64> {
     output.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens))
 }

@@ -1,6 +1,6 @@
 //! Between the messages and answers of this program and those of components.
 
-use crate::conversation::{inline_media, plausible};
+use crate::conversation::{checked_usage, inline_media};
 use base64::Engine as _;
 use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Role, TIMING_KEYS, Usage};
 use gage_plugin::MediaSet;
@@ -71,7 +71,10 @@ pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
         gage_plugin::FinishReason::Other => FinishReason::Other,
     };
     let usage = generation.usage.and_then(|usage| {
-        plausible(Usage { prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens })
+        checked_usage(Usage {
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+        })
     });
     let mut output = ModelOutput::generated(generation.answer, finish, usage);
     // It was checked to be an object when it came out of the component.

@@ -1,8 +1,8 @@
 //! Where answers come from: an HTTP server, llama.cpp in a process of its own, or a component.
 //!
 //! Every backend is a [`Backend`]: it takes one request at a time, many at once, and batches
-//! within itself as it likes. Imports `gage-core`, `gage-config` and, for components,
-//! `gage-plugin`; links no llama.cpp, and knows nothing of samples, roles or runs.
+//! within itself as it likes. Links no llama.cpp, and knows nothing of samples or runs. Of roles it knows only what
+//! components with a grant of `llm` may ask ([`RoleModels`]).
 
 mod anthropic_http;
 mod api;

@@ -8,8 +8,8 @@ use crate::guest::output_to_guest;
 use futures::future::join_all;
 use gage_core::{SamplingParams, Usage};
 use gage_plugin::{
-    ContinuationScore, ContinuationsOfRole, Generation, Message, ModelError, ModelErrorKind, ModelRequest,
-    Models, RollingScore, TextOfRole, TextsOfRole, Vectors,
+    ContinuationScore, Generation, LlmEmbedRequest, LlmLoglikelihoodRequest, LlmRollingRequest, Message,
+    ModelError, ModelErrorKind, ModelRequest, Models, RollingScore, Vectors,
 };
 use std::collections::HashMap;
 use std::future::Future;
@@ -79,7 +79,7 @@ impl RoleModels {
 
     async fn loglikelihood_one(
         &self,
-        request: ContinuationsOfRole,
+        request: LlmLoglikelihoodRequest,
     ) -> Result<(Vec<ContinuationScore>, u64), ModelError> {
         let (role, backend) = self.role(&request.role)?;
         if request.continuations.is_empty() {
@@ -104,7 +104,7 @@ impl RoleModels {
         Ok((scores.collect(), tokens(reply.output.usage)))
     }
 
-    async fn rolling_one(&self, request: TextOfRole) -> Result<RollingScore, ModelError> {
+    async fn rolling_one(&self, request: LlmRollingRequest) -> Result<RollingScore, ModelError> {
         let (role, backend) = self.role(&request.role)?;
         if request.text.is_empty() {
             return Err(of_request("the text to score is empty".to_owned()));
@@ -121,7 +121,7 @@ impl RoleModels {
         })
     }
 
-    async fn embed_one(&self, request: TextsOfRole) -> Result<(Vectors, u64), ModelError> {
+    async fn embed_one(&self, request: LlmEmbedRequest) -> Result<(Vectors, u64), ModelError> {
         let (role, backend) = self.role(&request.role)?;
         if request.texts.is_empty() {
             return Err(of_request("there is no text to embed".to_owned()));
@@ -154,7 +154,7 @@ impl Models for RoleModels {
 
     fn loglikelihood(
         &self,
-        requests: Vec<ContinuationsOfRole>,
+        requests: Vec<LlmLoglikelihoodRequest>,
         time: Duration,
     ) -> Vec<Result<(Vec<ContinuationScore>, u64), ModelError>> {
         self.ask_all(requests, time, |request| self.loglikelihood_one(request))
@@ -162,13 +162,17 @@ impl Models for RoleModels {
 
     fn rolling_loglikelihood(
         &self,
-        requests: Vec<TextOfRole>,
+        requests: Vec<LlmRollingRequest>,
         time: Duration,
     ) -> Vec<Result<RollingScore, ModelError>> {
         self.ask_all(requests, time, |request| self.rolling_one(request))
     }
 
-    fn embed(&self, requests: Vec<TextsOfRole>, time: Duration) -> Vec<Result<(Vectors, u64), ModelError>> {
+    fn embed(
+        &self,
+        requests: Vec<LlmEmbedRequest>,
+        time: Duration,
+    ) -> Vec<Result<(Vectors, u64), ModelError>> {
         self.ask_all(requests, time, |request| self.embed_one(request))
     }
 }

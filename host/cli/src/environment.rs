@@ -13,9 +13,13 @@ use gage_config::Problems;
 use legacy_variables::LegacyVariable;
 pub(crate) use legacy_variables::{LEGACY_VARIABLES, LegacyReplacement};
 use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The beginning of the names of the program's own variables.
+const OWN_PREFIX: &str = "GAGE_HOST_";
 
 /// Variables that name the folder of caches; the first that is set counts.
-pub(crate) const CACHE_FOLDERS: [&str; 3] = ["GAGE_HOST_CACHE_DIR", "GAGE_CACHE_DIR", "GAGE_EVAL_DATA_CACHE"];
+pub(crate) const CACHE_FOLDERS: [&str; 2] = ["GAGE_CACHE_DIR", "GAGE_EVAL_DATA_CACHE"];
 
 /// Reads the command line and the environment. Ends the process where they cannot be read.
 pub(crate) fn parse() -> Arguments {
@@ -102,7 +106,7 @@ fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
         return arg;
     }
     // A variable that is set to nothing would be an empty value.
-    let is_empty = name.is_some_and(|name| std::env::var_os(name).is_some());
+    let is_empty = name.is_some_and(|name| std::env::var_os(name).is_some_and(|value| value.is_empty()));
     let arg = if is_empty { arg.env(None::<&'static str>) } else { arg };
     // It forces what GAGE_EVAL_THREADS says otherwise.
     if long == "concurrency" && variable("GAGE_EVAL_SEQUENTIAL").is_some_and(|value| is_true(&value)) {
@@ -179,8 +183,18 @@ fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&
     })
 }
 
-/// Warns of variables that are set and change nothing.
+/// Warns of variables that are set and change nothing: those of gage-eval without a successor, and names that begin like
+/// those of this program and are not known.
 pub(crate) fn warn_of_no_effect() {
+    let known = known_variables();
+    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in set.filter(|name| name.starts_with(OWN_PREFIX) && !known.contains(name)) {
+        let meant = gage_core::nearest(&name, known.iter().map(String::as_str));
+        let hint = meant.map(|meant| format!(", did you mean {meant}?")).unwrap_or_default();
+        tracing::warn!(
+            "{name} is set and has no effect: no such variable is known{hint} (`gage-host env` lists all)"
+        );
+    }
     for legacy in LEGACY_VARIABLES.iter() {
         if let LegacyReplacement::None(reason) = legacy.successor
             && variable(legacy.name).is_some()
@@ -188,6 +202,25 @@ pub(crate) fn warn_of_no_effect() {
             tracing::warn!("{} is set and has no effect: {reason}", legacy.name);
         }
     }
+}
+
+/// The names of the variables of flags and of suites that begin with [`OWN_PREFIX`].
+fn known_variables() -> BTreeSet<String> {
+    fn collect(command: &Command, names: &mut BTreeSet<String>) {
+        names.extend(
+            command.get_arguments().filter_map(|arg| Some(arg.get_env()?.to_string_lossy().into_owned())),
+        );
+        command.get_subcommands().for_each(|command| collect(command, names));
+    }
+    let mut names = BTreeSet::new();
+    collect(&Arguments::command(), &mut names);
+    names.extend(LEGACY_VARIABLES.iter().filter_map(|legacy| match legacy.successor {
+        LegacyReplacement::Suite { name, .. } => name.map(str::to_owned),
+        LegacyReplacement::Variable(name) => Some(name.to_owned()),
+        _ => None,
+    }));
+    names.retain(|name| name.starts_with(OWN_PREFIX));
+    names
 }
 
 fn is_true(value: &str) -> bool {

@@ -7,7 +7,7 @@ const MAX_REASON_CHARS: usize = 200;
 const MAX_SENTENCE_CHARS: usize = 600;
 
 /// Digits of a digest that are shown.
-const SHOWN_DIGITS: usize = 12;
+const MAX_SHOWN_DIGITS: usize = 12;
 
 /// A number with as many digits as say something: three.
 pub(super) fn number(value: f64) -> String {
@@ -82,9 +82,9 @@ pub(super) fn with_short_digests(text: &str) -> String {
         let (digest, rest) = part.split_at(digits);
         let is_open = short.ends_with('"');
         short += NAME;
-        short += digest.get(..SHOWN_DIGITS).unwrap_or(digest);
+        short += digest.get(..MAX_SHOWN_DIGITS).unwrap_or(digest);
         // It may have been cut off already, with its quotation mark.
-        let rest = match (digits > SHOWN_DIGITS, rest.strip_prefix('…')) {
+        let rest = match (digits > MAX_SHOWN_DIGITS, rest.strip_prefix('…')) {
             (true, Some(rest)) if is_open => format!("…\"{rest}"),
             (true, Some(rest)) => format!("…{rest}"),
             (true, None) => format!("…{rest}"),

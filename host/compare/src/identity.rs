@@ -60,7 +60,7 @@ const FREE_KEYS: [&str; 8] = [
 ];
 
 /// The digests of values that are not written down.
-const WITHHELD: &str = "withheld";
+const REDACTED: &str = "redacted";
 
 /// The keys that go into the body of every request as they are.
 const BODY: &str = "extra_body";
@@ -141,14 +141,14 @@ impl<'r> Identity<'r> {
                 if let Some(role) = config.inference_role_of(task) {
                     settings["model"] = json!(self.model(role));
                 }
-                settings[WITHHELD] = Value::Object(self.withheld(config, task));
+                settings[REDACTED] = Value::Object(self.redacted_values(config, task));
                 settings
             }
         }
     }
 
     /// The digests of values that the manifest does not hold, of those that the task is asked and scored with.
-    fn withheld(&self, config: &PipelineConfig, task: &TaskSpec) -> Object {
+    fn redacted_values(&self, config: &PipelineConfig, task: &TaskSpec) -> Object {
         let own = format!("tasks.{}.", task.task_id);
         let backend = config.inference_role_of(task).map(|role| format!("backends.{}.", role.backend_id));
         let is_meant = |place: &str| {
@@ -156,7 +156,7 @@ impl<'r> Identity<'r> {
                 || place.starts_with(&own)
                 || backend.as_ref().is_some_and(|backend| place.starts_with(backend))
         };
-        let meant = self.run.withheld.iter().filter(|(place, _)| is_meant(place));
+        let meant = self.run.redacted.iter().filter(|(place, _)| is_meant(place));
         meant.map(|(place, digest)| (place.clone(), digest.as_str().into())).collect()
     }
 
@@ -306,8 +306,8 @@ fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value
         if is_other && let Some(asked) = settings.get_mut("asked") {
             remove(asked, &[BODY]);
         }
-        if is_other && let Some(Value::Object(withheld)) = settings.get_mut(WITHHELD) {
-            withheld.retain(|place, _| !place.starts_with("backends."));
+        if is_other && let Some(Value::Object(redacted)) = settings.get_mut(REDACTED) {
+            redacted.retain(|place, _| !place.starts_with("backends."));
         }
     }
     (before, now)
@@ -317,7 +317,7 @@ fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value
 /// nothing in the others.
 fn shared(mut before: Value, mut now: Value) -> (Value, Value) {
     if before.get("metrics").is_some() && now.get("metrics").is_some() {
-        for key in [WITHHELD, "metrics"] {
+        for key in [REDACTED, "metrics"] {
             (before[key], now[key]) = shared(before[key].take(), now[key].take());
         }
         return (before, now);

@@ -52,7 +52,7 @@ pub use result::{
     Overall, SliceDrift, TagDrift, TaskPairing, TestNote,
 };
 pub use sign_flip::{SignFlipResult, SignFlipTest, sign_flip_tests};
-pub use unscored::Unscored;
+pub use unscored::UnscoredReason;
 pub use verdict::Verdict;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::measure::{Measure, RunSide};
 use super::reading::ReadSample;
 use super::result::{Flip, TaskPairing};
 use super::tags::{TagCounts, TagGroup};
-use super::unscored::Unscored;
+use super::unscored::UnscoredReason;
 use gage_figures::SliceMembership;
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,14 +15,14 @@ pub(super) struct RunScores {
     /// NaN where there is none.
     pub(super) scores: Vec<f64>,
     /// Why there is none.
-    ends: Vec<Unscored>,
+    ends: Vec<UnscoredReason>,
 }
 
 impl RunScores {
-    fn set(&mut self, number: usize, score: f64, end: Unscored) {
+    fn set(&mut self, number: usize, score: f64, end: UnscoredReason) {
         if self.scores.len() <= number {
             self.scores.resize(number + 1, f64::NAN);
-            self.ends.resize(number + 1, Unscored::NoResult);
+            self.ends.resize(number + 1, UnscoredReason::NoResult);
         }
         if let (Some(place), Some(ended)) = (self.scores.get_mut(number), self.ends.get_mut(number)) {
             *place = score;
@@ -35,7 +35,7 @@ impl RunScores {
     }
 
     /// Why some samples have no score.
-    pub(super) fn unscored(&self, samples: impl Iterator<Item = usize>) -> BTreeMap<Unscored, u64> {
+    pub(super) fn unscored(&self, samples: impl Iterator<Item = usize>) -> BTreeMap<UnscoredReason, u64> {
         let mut ends = BTreeMap::new();
         for number in samples.filter(|number| self.score(*number).is_none()) {
             *ends.entry(self.ends.get(number).copied().unwrap_or_default()).or_default() += 1;

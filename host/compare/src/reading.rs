@@ -2,7 +2,7 @@
 
 use super::measure::Measure;
 use super::plan::PlannedMeasure;
-use super::unscored::Unscored;
+use super::unscored::UnscoredReason;
 use gage_core::{Outcome, ScoreCard, canonical_json};
 use gage_figures::{CompensatedSum, RecordedRun};
 use gage_record::SampleRecord;
@@ -54,7 +54,7 @@ pub(super) struct ReadValue {
     /// NaN where no repeat was scored.
     pub(super) score: f64,
     /// Why the last repeat without a score has none.
-    pub(super) end: Unscored,
+    pub(super) end: UnscoredReason,
     pub(super) is_not_finite: bool,
     /// Beyond what counts.
     pub(super) is_too_large: bool,
@@ -125,8 +125,8 @@ impl ReadValue {
         let Some(result) = record.metrics.iter().find(|result| result.metric_id == measure.metric_id) else {
             // A sample that was scored and lacks a metric has nothing to say to it.
             self.end = match record.outcome {
-                Outcome::Scored => Unscored::NoResult,
-                outcome => Unscored::Ended(outcome),
+                Outcome::Scored => UnscoredReason::NoResult,
+                outcome => UnscoredReason::Ended(outcome),
             };
             return;
         };
@@ -144,14 +144,15 @@ impl ReadValue {
             Some(score) => {
                 self.is_too_large |= score.is_finite();
                 self.is_not_finite |= !score.is_finite();
-                self.end = if score.is_finite() { Unscored::TooLarge } else { Unscored::NotFinite };
+                self.end =
+                    if score.is_finite() { UnscoredReason::TooLarge } else { UnscoredReason::NotFinite };
             }
             None => {
                 self.end = match (result.outcome, measure) {
-                    (Outcome::Scored, Measure { sub_score: Some(_), .. }) => Unscored::NoSubScore,
-                    (Outcome::Scored, Measure { is_pass: true, .. }) => Unscored::NullPass,
-                    (Outcome::Scored, _) => Unscored::NullScore,
-                    (outcome, _) => Unscored::Ended(outcome),
+                    (Outcome::Scored, Measure { sub_score: Some(_), .. }) => UnscoredReason::NoSubScore,
+                    (Outcome::Scored, Measure { is_pass: true, .. }) => UnscoredReason::NullPass,
+                    (Outcome::Scored, _) => UnscoredReason::NullScore,
+                    (outcome, _) => UnscoredReason::Ended(outcome),
                 }
             }
         }
@@ -171,7 +172,7 @@ fn number_of(card: &ScoreCard, measure: &Measure) -> Option<f64> {
 
 /// The Sample without where it was read from; of a row that did not become one its beginning.
 fn content_of(record: &SampleRecord) -> u64 {
-    match (&record.sample, &record.row) {
+    match (&*record.sample, &record.row) {
         (Value::Object(sample), _) => {
             let mut sample = sample.clone();
             sample.shift_remove("_dataset_metadata");

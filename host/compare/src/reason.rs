@@ -3,7 +3,7 @@
 use super::format::{count, counted, number, p_value, percent};
 use super::reading::MAX_SCORE;
 use super::result::{GateNote, MetricComparison, TaskPairing};
-use super::unscored::Unscored;
+use super::unscored::UnscoredReason;
 use super::verdict::Verdict;
 use std::collections::BTreeMap;
 
@@ -118,7 +118,7 @@ pub(super) fn unscored(metric: &MetricComparison) -> Vec<String> {
     lacking.map(|(name, ends)| format!("not scored in {name}: {}", causes_of(ends))).collect()
 }
 
-fn causes_of(ends: &BTreeMap<Unscored, u64>) -> String {
+fn causes_of(ends: &BTreeMap<UnscoredReason, u64>) -> String {
     let causes = ends.iter().map(|(cause, number)| format!("{} {}", count(*number), cause.words()));
     causes.collect::<Vec<_>>().join(", ")
 }

@@ -17,7 +17,7 @@ use super::verdict::Verdict;
 use gage_figures::Interval;
 
 /// Up to this q-value a slice is said to have changed.
-const CHANGED: f64 = 0.05;
+const MAX_CHANGED_Q_VALUE: f64 = 0.05;
 
 /// What is said of a run that is compared with itself.
 const SAME_RUN: &str = "both are the same run, so nothing can differ";
@@ -124,7 +124,7 @@ fn drift_lines(metric: &MetricComparison) -> Vec<String> {
     let tags = metric.error_tags.iter().filter(|tag| tag.base != tag.new || tag.worse > 0);
     let mut lines = first_few(tags.map(|tag| format!("tag {}", tag_line(tag))), "tag");
     // The surest first.
-    let slices = metric.slices.iter().filter(|slice| slice.q_value <= CHANGED);
+    let slices = metric.slices.iter().filter(|slice| slice.q_value <= MAX_CHANGED_Q_VALUE);
     lines.extend(first_few(slices.map(|slice| format!("slice {}", slice_line(slice))), "slice"));
     lines
 }

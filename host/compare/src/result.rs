@@ -2,7 +2,7 @@
 
 use super::format::shortened;
 use super::identity::Difference;
-use super::unscored::Unscored;
+use super::unscored::UnscoredReason;
 use super::verdict::Verdict;
 use gage_figures::Interval;
 use serde::Serialize;
@@ -126,9 +126,9 @@ pub struct MetricComparison {
     /// Of the samples of either run the share that is scored in both.
     pub coverage: f64,
     /// Why samples that have a partner have no score in the baseline, and how many.
-    pub unscored_base: BTreeMap<Unscored, u64>,
+    pub unscored_base: BTreeMap<UnscoredReason, u64>,
     /// The same for the new run.
-    pub unscored_new: BTreeMap<Unscored, u64>,
+    pub unscored_new: BTreeMap<UnscoredReason, u64>,
     /// Scores that are no finite numbers.
     pub not_finite: u64,
     /// Samples of either run whose scores are beyond ±1e100, which is too large to compare: the metric is invalid.

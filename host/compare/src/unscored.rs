@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 /// Why a sample has nothing to compare under a measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub enum Unscored {
+pub enum UnscoredReason {
     /// It, or the metric, ended without a score.
     Ended(Outcome),
     /// The metric scored it with `null`: it had nothing to say.
@@ -24,11 +24,11 @@ pub enum Unscored {
     TooLarge,
 }
 
-impl Unscored {
+impl UnscoredReason {
     /// The name that the comparison as JSON uses: that of the outcome, or one of its own.
     pub fn name(self) -> &'static str {
         match self {
-            Unscored::Ended(outcome) => outcome.name(),
+            UnscoredReason::Ended(outcome) => outcome.name(),
             own => own.into(),
         }
     }
@@ -36,18 +36,18 @@ impl Unscored {
     /// The same for a sentence.
     pub(super) fn words(self) -> &'static str {
         match self {
-            Unscored::Ended(outcome) => outcome.name(),
-            Unscored::NullScore => "with the score null",
-            Unscored::NullPass => "without pass or fail",
-            Unscored::NoSubScore => "without this sub-score",
-            Unscored::NoResult => "without a result of this metric",
-            Unscored::NotFinite => "with a score that is no finite number",
-            Unscored::TooLarge => "with a score too large to compare",
+            UnscoredReason::Ended(outcome) => outcome.name(),
+            UnscoredReason::NullScore => "with the score null",
+            UnscoredReason::NullPass => "without pass or fail",
+            UnscoredReason::NoSubScore => "without this sub-score",
+            UnscoredReason::NoResult => "without a result of this metric",
+            UnscoredReason::NotFinite => "with a score that is no finite number",
+            UnscoredReason::TooLarge => "with a score too large to compare",
         }
     }
 }
 
-impl Serialize for Unscored {
+impl Serialize for UnscoredReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }

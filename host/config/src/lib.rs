@@ -39,13 +39,13 @@ pub use elements::dataset::{
 };
 pub use elements::embed_step::EmbedStep;
 pub use elements::gate::{GateSpec, SubScoreGate};
-pub use elements::judge_step::{Combine, JudgeSpec, JudgeStep};
+pub use elements::judge_step::{JudgeSpec, JudgeStep, ScoreCombination};
 pub use elements::metric::{AggregationSpec, MetricSpec};
 pub use elements::plugin::{
     Grants, HttpGrant, LlmGrant, PluginLimits, PluginSource, PluginSpec, SecretGrant,
 };
 pub use elements::plugin_call::PluginCall;
-pub use elements::pricing::{PriceSpec, Priced};
+pub use elements::pricing::{PriceSpec, PriceTarget};
 pub use elements::prompt::{PromptMessage, PromptSpec};
 pub use elements::role::{RoleAdapterSpec, RoleType};
 pub use elements::sampling::SamplingParams;
@@ -60,7 +60,7 @@ pub use pipeline::{
 };
 pub use problems::{Problem, Problems, Severity};
 pub use recorded_config::{MissingVariable, RecordedConfig, load_recorded, load_recorded_to_score};
-pub use redacted::{RedactedValue, is_unset, withheld_digests, withheld_of_scoring};
+pub use redacted::{RedactedValue, is_unset, redacted_digests, redacted_of_scoring};
 pub use secret_marking::keep_addresses;
 pub use secrets::{
     SecretContext, granted_names, is_secret_key, is_secret_name, public_text, without_secret_defaults,

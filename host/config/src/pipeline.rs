@@ -11,7 +11,7 @@ use crate::elements::gate::GateSpec;
 use crate::elements::judge_step::JudgeSpec;
 use crate::elements::metric::MetricSpec;
 use crate::elements::plugin::PluginSpec;
-use crate::elements::pricing::{PriceSpec, Priced};
+use crate::elements::pricing::{PriceSpec, PriceTarget};
 use crate::elements::prompt::PromptSpec;
 use crate::elements::role::{RoleAdapterSpec, RoleType};
 use crate::elements::support_step::{SupportStep, ToolLoopSpec};
@@ -66,14 +66,14 @@ pub struct PipelineConfig {
     /// The folder of the suite's file, as `${config_dir}` is written in the document.
     pub config_dir: String,
     /// What of the document is not written down and may change a figure.
-    pub withheld: Vec<RedactedValue>,
+    pub redacted: Vec<RedactedValue>,
 }
 
 impl PipelineConfig {
     /// Whether a value that is not written down could come into Samples, what models reply, or scores: one of any place but the
     /// settings of backends, which only say how a model is asked.
     pub fn shows_secrets_to_samples(&self) -> bool {
-        self.withheld.iter().any(RedactedValue::may_reach_samples)
+        self.redacted.iter().any(RedactedValue::may_reach_samples)
     }
 
     /// The dataset of a task.
@@ -158,9 +158,9 @@ impl PipelineConfig {
 
     /// What the tokens of a backend cost: by its id, or else by its model.
     pub fn price_of(&self, backend: &BackendSpec) -> Option<&PriceSpec> {
-        let of = |wanted: Priced| self.pricing.iter().find(|price| price.of == wanted);
-        of(Priced::Backend(backend.backend_id.clone()))
-            .or_else(|| of(Priced::Model(backend.model()?.to_owned())))
+        let of = |wanted: PriceTarget| self.pricing.iter().find(|price| price.of == wanted);
+        of(PriceTarget::Backend(backend.backend_id.clone()))
+            .or_else(|| of(PriceTarget::Model(backend.model()?.to_owned())))
     }
 
     /// The prompt of a role.
@@ -311,7 +311,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let mut document = root.to_public_json();
     gage_secrets::redact_value(&mut document);
     checks::check_names(root, &document, problems);
-    let withheld = redacted::withheld(&root.to_json(), &document);
+    let redacted = redacted::redacted_values(&root.to_json(), &document);
     let config = PipelineConfig {
         name,
         plugins,
@@ -329,7 +329,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         pricing,
         document,
         config_dir: String::new(),
-        withheld,
+        redacted,
     };
     checks::check_ids(&config, problems);
     checks::check_references(&config, root, problems);

@@ -57,12 +57,12 @@ pub struct RecordedConfig {
 }
 
 /// Reads the suite that a run has recorded, so that its answers can be scored again. Values that were not written down are
-/// taken from the variables that they came from, where the digest in `withheld` agrees; whatever asks models stays without
+/// taken from the variables that they came from, where the digest in `redacted` agrees; whatever asks models stays without
 /// them.
 pub fn load_recorded_to_score(
     name: &str,
     document: &Value,
-    withheld: &BTreeMap<String, String>,
+    redacted: &BTreeMap<String, String>,
     overrides: &[String],
     environment: &Environment<'_>,
 ) -> RecordedConfig {
@@ -77,7 +77,7 @@ pub fn load_recorded_to_score(
         overrides::apply(&mut root, text, environment, &mut problems);
     }
     let mut missing = Vec::new();
-    let found = FoundVariable { document, withheld, environment };
+    let found = FoundVariable { document, redacted, environment };
     found.restore(&mut root, &mut Vec::new(), &mut missing);
     let config = load_document(root, &[], environment, false, &mut problems);
     RecordedConfig { config, problems, missing }
@@ -113,7 +113,7 @@ fn keep_references(node: &mut Node) {
 
 struct FoundVariable<'r> {
     document: &'r Value,
-    withheld: &'r BTreeMap<String, String>,
+    redacted: &'r BTreeMap<String, String>,
     environment: &'r Environment<'r>,
 }
 
@@ -121,7 +121,7 @@ impl FoundVariable<'_> {
     fn restore(&self, node: &mut Node, path: &mut Vec<String>, missing: &mut Vec<MissingVariable>) {
         let place = joined(path);
         let is_lost = node.as_text().is_some_and(|text| text.contains("${") || text.contains(SECRET_MARK));
-        if let Some(digest) = self.withheld.get(&place).filter(|_| is_lost)
+        if let Some(digest) = self.redacted.get(&place).filter(|_| is_lost)
             && is_of_scoring(path, |step| self.kind_of(step))
         {
             match self.value_of(node, &place, digest) {
@@ -211,7 +211,7 @@ fn references(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::pipeline::load;
-    use crate::redacted::withheld_digests;
+    use crate::redacted::redacted_digests;
 
     const SUITE: &str = r#"
 api_version: gage/v1alpha1
@@ -235,20 +235,20 @@ custom: {steps: [{step: inference}, {step: auto_eval}]}
         let (config, problems) = load("x", SUITE, &[], &environment(&set));
         assert!(!problems.has_errors(), "{}", problems.render(false));
         let config = config.unwrap();
-        let withheld = withheld_digests(&config.withheld);
+        let redacted = redacted_digests(&config.redacted);
         assert_eq!(config.document["metrics"][0]["regex_match"]["pattern"], "a ${STYLE_KEY}");
-        let places: Vec<&String> = withheld.keys().collect();
+        let places: Vec<&String> = redacted.keys().collect();
         assert_eq!(places, ["backends.m.config.extra_body.token", "metrics[0].regex_match.pattern"]);
 
         let again = |value: Option<&str>, document: &Value| {
             let variable = |_: &str| value.map(str::to_owned);
-            load_recorded_to_score("x", document, &withheld, &[], &environment(&variable))
+            load_recorded_to_score("x", document, &redacted, &[], &environment(&variable))
         };
         let found = again(Some("short"), &config.document);
         assert_eq!(found.missing, []);
         let read = found.config.unwrap();
         assert_eq!(read.metrics[0].params.to_json()["pattern"], "a short");
-        assert_eq!((&read.document, withheld_digests(&read.withheld).len()), (&config.document, 1));
+        assert_eq!((&read.document, redacted_digests(&read.redacted).len()), (&config.document, 1));
         for (value, is_other, part) in [(None, false, "is not set"), (Some("long"), true, "something else")] {
             let found = again(value, &config.document);
             let [missing] = found.missing.as_slice() else { panic!("{:?}", found.missing) };

@@ -45,8 +45,8 @@ impl RedactedValue {
 }
 
 /// The digests of values that are not written down, by their places, as identities hold them.
-pub fn withheld_digests(withheld: &[RedactedValue]) -> BTreeMap<String, String> {
-    withheld.iter().map(|one| (one.place(), one.digest.clone())).collect()
+pub fn redacted_digests(redacted: &[RedactedValue]) -> BTreeMap<String, String> {
+    redacted.iter().map(|one| (one.place(), one.digest.clone())).collect()
 }
 
 /// Whether a digest is that of a value of which a part was not set.
@@ -70,7 +70,7 @@ fn holds_mark(value: &Value) -> bool {
 }
 
 /// The values of a document that are others where it may be written down.
-pub(crate) fn withheld(document: &Value, public: &Value) -> Vec<RedactedValue> {
+pub(crate) fn redacted_values(document: &Value, public: &Value) -> Vec<RedactedValue> {
     let mut found = Vec::new();
     walk(&mut Vec::new(), document, public, &mut found);
     found
@@ -167,7 +167,7 @@ pub(crate) fn is_of_scoring(path: &[String], step: impl Fn(&[String]) -> Option<
 
 /// What is not written down of a suite that scores answers anew: its own values where it scores, and those of the run that
 /// gave the answers.
-pub fn withheld_of_scoring(
+pub fn redacted_of_scoring(
     of_run: &BTreeMap<String, String>,
     config: &[RedactedValue],
 ) -> BTreeMap<String, String> {
@@ -213,7 +213,7 @@ mod tests {
             ("/metadata/name", None),
         ] {
             let found = |value: Value| {
-                let found = withheld(&with(pointer, &value), &with(pointer, &mark));
+                let found = redacted_values(&with(pointer, &value), &with(pointer, &mark));
                 found.into_iter().map(|one| (one.place(), one.digest)).collect::<Vec<_>>()
             };
             let (one, other) = (found(json!("one")), found(json!("other")));
@@ -221,7 +221,7 @@ mod tests {
             assert_eq!(one != other, place.is_some(), "{pointer}");
             assert_eq!(one, found(json!("one")));
         }
-        assert_eq!(withheld(&with("/metrics", &json!([])), &with("/metrics", &json!([]))), []);
+        assert_eq!(redacted_values(&with("/metrics", &json!([])), &with("/metrics", &json!([]))), []);
     }
 
     #[test]
@@ -230,8 +230,8 @@ mod tests {
         let public = |text: &str| with(pointer, &json!(text));
         let (one, other) = (public("http://me:pw1@h/a"), public("http://me:pw2@h/a"));
         let clean = public("http://(secret)@h/a");
-        assert_eq!((withheld(&one, &clean), withheld(&other, &clean)), (vec![], vec![]));
-        assert_eq!(withheld(&one, &public("${HUB_TOKEN}")).len(), 1);
+        assert_eq!((redacted_values(&one, &clean), redacted_values(&other, &clean)), (vec![], vec![]));
+        assert_eq!(redacted_values(&one, &public("${HUB_TOKEN}")).len(), 1);
     }
 
     #[test]
@@ -270,6 +270,6 @@ mod tests {
             RedactedValue { path: path("metrics.[0].x"), digest: "4".to_owned() },
             RedactedValue { path: path("backends.m.a"), digest: "5".to_owned() },
         ];
-        assert_eq!(withheld_of_scoring(&of_run, &own), map(&[("backends.m.a", "1"), ("metrics[0].x", "4")]));
+        assert_eq!(redacted_of_scoring(&of_run, &own), map(&[("backends.m.a", "1"), ("metrics[0].x", "4")]));
     }
 }

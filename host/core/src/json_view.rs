@@ -1,7 +1,7 @@
 //! What paths lead into: JSON, or a Sample or a model's output, which are not written as JSON for their sake.
 
 use crate::json_encode::{JsonMembers, Member};
-use crate::{ModelOutput, Sample};
+use crate::{LazyJson, ModelOutput, Sample};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub enum JsonView<'a> {
     /// JSON.
     Json(&'a Value),
+    /// JSON that is parsed when a path leads into it.
+    Lazy(&'a LazyJson),
     /// A Sample, which is seen as the JSON that it is written as.
     Sample(&'a Sample),
     /// What a model said, seen in the same way.
@@ -25,16 +27,27 @@ impl<'a> From<&'a Value> for JsonView<'a> {
     }
 }
 
+impl<'a> From<&'a LazyJson> for JsonView<'a> {
+    fn from(json: &'a LazyJson) -> JsonView<'a> {
+        JsonView::Lazy(json)
+    }
+}
+
 impl<'a> JsonView<'a> {
     /// Whether there is nothing.
     pub fn is_null(self) -> bool {
-        matches!(self, JsonView::Json(Value::Null))
+        match self {
+            JsonView::Json(value) => value.is_null(),
+            JsonView::Lazy(json) => json.is_null(),
+            JsonView::Sample(_) | JsonView::Output(_) => false,
+        }
     }
 
     /// The whole of it.
     pub fn value(self) -> Cow<'a, Value> {
         match self {
             JsonView::Json(value) => Cow::Borrowed(value),
+            JsonView::Lazy(json) => Cow::Borrowed(json),
             JsonView::Sample(sample) => Cow::Owned(sample.to_value()),
             JsonView::Output(output) => Cow::Owned(output.to_value()),
         }
@@ -50,6 +63,7 @@ impl<'a> JsonView<'a> {
         let Some((first, rest)) = steps.split_first() else { return Some(self.value()) };
         match self {
             JsonView::Json(value) => walk(value, steps).map(Cow::Borrowed),
+            JsonView::Lazy(json) => walk(json, steps).map(Cow::Borrowed),
             JsonView::Sample(sample) => walk_members(sample, &first.key, rest),
             JsonView::Output(output) => walk_members(output, &first.key, rest),
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The fewest digits of such a number.
-const FEWEST_DIGITS: usize = 19;
+const MIN_DIGITS: usize = 19;
 
 /// JSON with quotes around the whole numbers that 64 bits do not hold, so that they are read as the texts of their digits: two
 /// of them are never the same by rounding. The text must be JSON; what else it is it stays.
@@ -44,16 +44,16 @@ pub fn quote_long_integers(text: &str) -> Cow<'_, str> {
 fn may_have_any(bytes: &[u8]) -> bool {
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
     // A stretch of so many covers one of these places.
-    (FEWEST_DIGITS - 1..bytes.len()).step_by(FEWEST_DIGITS).any(|place| {
+    (MIN_DIGITS - 1..bytes.len()).step_by(MIN_DIGITS).any(|place| {
         let (before, behind) = bytes.split_at(place);
         let digits = behind.iter().take_while(is_digit).count();
-        digits > 0 && digits + before.iter().rev().take_while(is_digit).count() >= FEWEST_DIGITS
+        digits > 0 && digits + before.iter().rev().take_while(is_digit).count() >= MIN_DIGITS
     })
 }
 
 fn is_long(number: &str) -> bool {
     let digits = number.strip_prefix('-').unwrap_or(number);
-    digits.len() >= FEWEST_DIGITS
+    digits.len() >= MIN_DIGITS
         && !digits.starts_with('0')
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && number.parse::<i64>().is_err()

@@ -36,7 +36,7 @@ pub use missing_fields::{MissingField, OtherTypes};
 pub use preparation::{HasMedia, Preparation, PreparedSample, SampleProjection, ValidSample};
 pub use rejection::{Rejection, RejectionStage};
 pub use report::{
-    Count, Distribution, Offender, Reason, Statistics, StatisticsReport, TokenCounter, Unanswered,
+    Count, Distribution, Offender, Reason, ReferenceProblem, Statistics, StatisticsReport, TokenCounter,
     Validation, ValidationReport,
 };
 pub use row::{DataError, Row, RowPosition, RowProblem};

@@ -99,8 +99,8 @@ pub(crate) fn open(
     let input = input::Input::open(opened, kind, format)?;
     Ok(match format {
         FileFormat::Json => Box::new(array::Array::new(input, options.records.clone())),
-        FileFormat::Csv => Box::new(delimited::Delimited::open(input, options, b',')?),
-        FileFormat::Tsv => Box::new(delimited::Delimited::open(input, options, b'\t')?),
+        FileFormat::Csv => Box::new(delimited::DelimitedLoader::open(input, options, b',')?),
+        FileFormat::Tsv => Box::new(delimited::DelimitedLoader::open(input, options, b'\t')?),
         FileFormat::Jsonl | FileFormat::Parquet => Box::new(lines::Lines::new(input)),
     })
 }

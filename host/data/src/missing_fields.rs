@@ -9,7 +9,7 @@ const ROWS: u64 = 100;
 /// So many names are kept to be proposed.
 const NAMES: usize = 200;
 /// So many of them are shown where none is near.
-const SHOWN: usize = 20;
+const MAX_SHOWN_FIELDS: usize = 20;
 
 /// A condition of a filter that no row could meet: none had its field, or none a value of such a type in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,8 @@ impl std::fmt::Display for MissingField {
             Some(nearest) => write!(formatter, "; did you mean `{nearest}`?"),
             None if known.is_empty() => Ok(()),
             None => {
-                let more = if known.len() > SHOWN { ", …" } else { "" };
-                let known: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
+                let more = if known.len() > MAX_SHOWN_FIELDS { ", …" } else { "" };
+                let known: Vec<&str> = known.iter().take(MAX_SHOWN_FIELDS).map(String::as_str).collect();
                 write!(formatter, "; there are: {}{more}", known.join(", "))
             }
         }

@@ -4,7 +4,7 @@ use gage_core::Outcome;
 use gage_plugin::ItemError;
 
 /// Most of a row that a rejection keeps, in characters.
-const SHOWN_CHARACTERS: usize = 2_000;
+const MAX_SHOWN_CHARACTERS: usize = 2_000;
 
 /// A row that does not enter the run. It keeps its place, and is counted.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ impl Rejection {
     /// Adds the place and the beginning of the row.
     pub(crate) fn at(mut self, place: &str, row: &str) -> Rejection {
         self.message = format!("{place}: {}", self.message);
-        self.row = row.chars().take(SHOWN_CHARACTERS).collect();
+        self.row = row.chars().take(MAX_SHOWN_CHARACTERS).collect();
         self
     }
 }

@@ -6,4 +6,4 @@ mod validation;
 
 pub use statistics::{Count, Distribution, Statistics, StatisticsReport};
 pub use tokens::TokenCounter;
-pub use validation::{Offender, Reason, Unanswered, Validation, ValidationReport};
+pub use validation::{Offender, Reason, ReferenceProblem, Validation, ValidationReport};

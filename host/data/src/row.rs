@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// How much of a broken row is kept, in characters.
-const SHOWN_CHARACTERS: usize = 2_000;
+const MAX_SHOWN_CHARACTERS: usize = 2_000;
 
 /// Where a row stands in its file, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,9 +71,9 @@ pub struct RowProblem {
 impl RowProblem {
     pub(crate) fn new(message: String, bytes: &[u8]) -> RowProblem {
         // No character is longer than four bytes.
-        let most = bytes.len().min(SHOWN_CHARACTERS * 4);
+        let most = bytes.len().min(MAX_SHOWN_CHARACTERS * 4);
         let shown = String::from_utf8_lossy(bytes.get(..most).unwrap_or(bytes));
-        let text = shown.chars().take(SHOWN_CHARACTERS).collect();
+        let text = shown.chars().take(MAX_SHOWN_CHARACTERS).collect();
         RowProblem { message, text, digest: digest_of(bytes) }
     }
 }

@@ -161,9 +161,9 @@ impl Plan {
         let mut notes = Vec::new();
         let backend = self.config.backend_of(&task.role);
         let tokens = Tokens::of(task, backend, options.tokenizer, &mut notes);
-        let seen = DatasetStatistics::of(task, datasets, options.max_samples, &tokens, &mut notes);
-        let asked = seen.samples.unwrap_or(0) as f64 * spec.repeat as f64;
-        let of = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
+        let statistics = DatasetStatistics::of(task, datasets, options.max_samples, &tokens, &mut notes);
+        let sample_requests = statistics.samples.unwrap_or(0) as f64 * spec.repeat as f64;
+        let estimate = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
             let work = WorkEstimate { requests, per_prompt, per_completion };
             self.estimate_requests(step, role, &work, task, options)
         };
@@ -171,55 +171,63 @@ impl Plan {
             RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood => Range::default(),
             RequestKind::Generate => completion_tokens(&task.sampling_params),
         };
-        let prompt = Range::new(seen.prompt_tokens, seen.prompt_tokens);
+        let prompt = Range::new(statistics.prompt_tokens, statistics.prompt_tokens);
         let mut requests = Vec::new();
         // A component may answer itself, and the model may call no tool.
         let reply_of = |role: &RoleAdapterSpec| completion_tokens(&role.sampling_params);
-        for helper in task.support.iter().filter(|helper| !helper.role.backend_id.is_empty()) {
-            let least = if helper.adapter.is_some() { 0.0 } else { asked };
-            let (times, reply) = (Range::new(least, asked), reply_of(&helper.role));
-            requests.push(of("support", &helper.role, times, prompt, reply));
+        for support_role in
+            task.support.iter().filter(|support_role| !support_role.role.backend_id.is_empty())
+        {
+            let least = if support_role.adapter.is_some() { 0.0 } else { sample_requests };
+            let (request_count, reply) = (Range::new(least, sample_requests), reply_of(&support_role.role));
+            requests.push(estimate("support", &support_role.role, request_count, prompt, reply));
         }
         let turns = task.tools.as_ref().map_or(1.0, |tools| f64::from(tools.bounds.max_turns));
-        let grown = Range::new(prompt.low, prompt.high + completion.high * (turns - 1.0));
-        requests.push(of("inference", &task.role, Range::new(asked, asked * turns), grown, completion));
+        let tool_prompt = Range::new(prompt.low, prompt.high + completion.high * (turns - 1.0));
+        requests.push(estimate(
+            "inference",
+            &task.role,
+            Range::new(sample_requests, sample_requests * turns),
+            tool_prompt,
+            completion,
+        ));
         if let Some(tools) = &task.tools {
             notes.push(format!(
                 "with tools a sample takes from 1 to {turns} requests; the results of tools are not counted"
             ));
-            let role = &tools.helper.role;
+            let role = &tools.support_role.role;
             if !role.backend_id.is_empty() {
-                let times = Range::new(0.0, asked * (turns - 1.0));
-                requests.push(of("tools", role, times, grown, reply_of(role)));
+                let request_count = Range::new(0.0, sample_requests * (turns - 1.0));
+                requests.push(estimate("tools", role, request_count, tool_prompt, reply_of(role)));
             }
         }
         if !task.support.is_empty() {
             notes.push("what support steps put before the model is not counted".to_owned());
         }
         if let Some(embed) = &task.embed {
-            let (times, none) = (Range::new(asked, asked), Range::default());
-            requests.push(of("embed", &embed.role, times, completion, none));
+            let (request_count, none) = (Range::new(sample_requests, sample_requests), Range::default());
+            requests.push(estimate("embed", &embed.role, request_count, completion, none));
             notes.push("the references that answers are compared with by `embed` are not counted".to_owned());
         }
         if let Some(judges) = &task.judges {
-            let around = JUDGE_PROMPT_BYTES / BYTES_PER_TOKEN;
-            let judged = Range::new(prompt.low + around, prompt.high + around) + completion;
+            let judge_overhead = JUDGE_PROMPT_BYTES / BYTES_PER_TOKEN;
+            let judged = Range::new(prompt.low + judge_overhead, prompt.high + judge_overhead) + completion;
             for judge in &judges.judges {
-                let times = Range::new(asked, asked * f64::from(judges.attempts));
-                requests.push(of("judge", &judge.role, times, judged, reply_of(&judge.role)));
+                let request_count = Range::new(sample_requests, sample_requests * f64::from(judges.attempts));
+                requests.push(estimate("judge", &judge.role, request_count, judged, reply_of(&judge.role)));
             }
         }
         // Judges are asked while the model answers further samples, but not where one waits for the other.
-        let times = requests.iter().map(|request| request.seconds);
+        let seconds = requests.iter().map(|request| request.seconds);
         let seconds = match spec.mode {
-            LoopMode::Sequential => times.fold(Range::default(), Add::add),
-            LoopMode::FireAndForget => times.fold(Range::default(), elementwise_max),
+            LoopMode::Sequential => seconds.fold(Range::default(), Add::add),
+            LoopMode::FireAndForget => seconds.fold(Range::default(), elementwise_max),
         };
         TaskEstimate {
             task_id: spec.task_id.clone(),
             dataset_id: spec.dataset_id.clone(),
-            samples: seen.samples,
-            is_at_least: seen.is_at_least,
+            samples: statistics.samples,
+            is_at_least: statistics.is_at_least,
             repeat: spec.repeat,
             tokens_by: tokens.by(),
             requests,

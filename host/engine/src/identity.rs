@@ -4,7 +4,7 @@
 use crate::plan::{Plan, PlannedTask, Scoring};
 use crate::session::Session;
 use crate::session::datasets::Datasets;
-use gage_config::{PluginReference, withheld_digests};
+use gage_config::{PluginReference, redacted_digests};
 use gage_core::Object;
 use gage_plugin::{ConfiguredMember, PluginKind};
 use gage_record::{
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// The version of the host's own scoring: its batches, the resolution of fields, aggregation and intervals. It grows when
 /// the same answers would get other figures.
-pub const SCORING_VERSION: u32 = 2;
+pub const SCORING_VERSION: u32 = 1;
 
 /// What a backend reports that changes no number.
 const FACTS: [&str; 2] = ["slots", "threads"];
@@ -93,7 +93,7 @@ pub fn planned_identity(plan: &Plan) -> RunIdentity {
         config: without_limits(plan.config.document.clone()),
         config_dir: plan.config.config_dir.clone(),
         host: host_identity(),
-        withheld: withheld_digests(&plan.config.withheld),
+        redacted: redacted_digests(&plan.config.redacted),
         ..RunIdentity::default()
     };
     plan.tasks.iter().for_each(|task| add_components_of(&mut identity.plugins, task));
@@ -115,8 +115,8 @@ fn add_components_of(plugins: &mut BTreeMap<String, ComponentIdentity>, task: &P
         add_member(plugins, &hook.reference, planned);
     }
     add_scoring(plugins, &task.scoring);
-    for helper in task.helpers() {
-        if let (Some(reference), Some(adapter)) = (helper.reference(), &helper.adapter) {
+    for support_role in task.support_roles() {
+        if let (Some(reference), Some(adapter)) = (support_role.reference(), &support_role.adapter) {
             add_member(plugins, reference, adapter);
         }
     }

@@ -4,7 +4,7 @@
 //! [`run`] streams the samples of each task through the model and the scorers into the journal.
 //!
 //! ```text
-//! reader thread ─▶ sample loop (async) ─▶ scorer threads ─▶ recorder thread ─▶ journal
+//! reader thread ─▶ dispatcher (async)  ─▶ scorer threads ─▶ recorder thread ─▶ journal
 //!   load, prepare    prompt, request        components        checksums, fsync
 //! ```
 //!

@@ -18,10 +18,10 @@ pub use dataset::PlannedDataset;
 pub use embed::PlannedEmbed;
 pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
-pub use support::{PlannedHelper, PlannedTools};
+pub use support::{PlannedSupportRole, PlannedTools};
 
 use backends::{check_backends, check_request};
-use check_inputs::{check_answers, check_budget, check_gate, check_needs};
+use check_inputs::{check_budget, check_gate, check_recorded_inputs, check_required_inputs};
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, PipelineConfig, PluginReference, PluginSource,
     PluginSpec, Problems, RoleAdapterSpec, TaskSpec,
@@ -69,7 +69,7 @@ pub struct PlannedTask {
     /// What renders requests; without it the sample's own messages are sent.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// Who finds something for the model to read, in order.
-    pub support: Vec<Arc<PlannedHelper>>,
+    pub support: Vec<Arc<PlannedSupportRole>>,
     /// Who answers the model's calls of tools.
     pub tools: Option<PlannedTools>,
     /// Who makes the vectors by which answers are compared with their references.
@@ -82,15 +82,16 @@ pub struct PlannedTask {
 
 impl PlannedTask {
     /// The roles that support the model: those of its support steps, and who answers its calls of tools.
-    pub fn helpers(&self) -> impl Iterator<Item = &Arc<PlannedHelper>> {
-        self.support.iter().chain(self.tools.iter().map(|tools| &tools.helper))
+    pub fn support_roles(&self) -> impl Iterator<Item = &Arc<PlannedSupportRole>> {
+        self.support.iter().chain(self.tools.iter().map(|tools| &tools.support_role))
     }
 
-    /// The prompts of its roles, each role once: that of the model, those of its helpers, those of its judges.
+    /// The prompts of its roles, each role once: that of the model, those of its support_roles, those of its judges.
     pub(crate) fn prompts(&self) -> Vec<(&RoleAdapterSpec, &PromptRenderer)> {
-        let of_helpers = self.helpers().map(|helper| (&helper.role, &helper.prompt));
+        let of_support_roles =
+            self.support_roles().map(|support_role| (&support_role.role, &support_role.prompt));
         let judges = self.judges.iter().flat_map(|judges| &judges.judges);
-        let all = [(&self.role, &self.prompt)].into_iter().chain(of_helpers);
+        let all = [(&self.role, &self.prompt)].into_iter().chain(of_support_roles);
         let mut found: Vec<(&RoleAdapterSpec, &PromptRenderer)> = Vec::new();
         for (role, prompt) in all.chain(judges.map(|judge| (&judge.role, &judge.prompt))) {
             if let Some(prompt) = prompt
@@ -114,7 +115,7 @@ pub struct Scoring {
     /// The version of what wrote the prompts that the answers rest on; empty if nothing writes any.
     pub prompt_version: String,
     /// Whether secrets of the suite may stand in what is scored, and are blanked out of it.
-    pub blanks_secrets: bool,
+    pub redacts_secrets: bool,
 }
 
 impl Scoring {
@@ -145,7 +146,7 @@ impl Scoring {
         let metrics = metrics.into_iter().collect::<Option<Vec<_>>>()?;
         let prompt_version = String::new();
         let task_id = task.task_id.clone();
-        Some(Scoring { task_id, extractors: extractors?, metrics, prompt_version, blanks_secrets: false })
+        Some(Scoring { task_id, extractors: extractors?, metrics, prompt_version, redacts_secrets: false })
     }
 }
 
@@ -178,7 +179,7 @@ impl Plan {
             .iter()
             .map(|task| plan_task(&config, task, registry, &mut datasets, problems))
             .collect();
-        model_capabilities::check_asked(&config, tasks.iter().flatten(), problems);
+        model_capabilities::check_requested_capabilities(&config, tasks.iter().flatten(), problems);
         if problems.has_errors() {
             return None;
         }
@@ -228,10 +229,10 @@ impl Plan {
                 found.map(|found| (asked, found))
             });
             if let Some((asked, found)) = of_task {
-                check_answers(task, asked, found, &scoring, problems);
+                check_recorded_inputs(task, asked, found, &scoring, problems);
             }
             let prompt_version = answers.prompt_versions.get(&task.task_id).cloned().unwrap_or_default();
-            Some(Scoring { prompt_version, blanks_secrets: config.shows_secrets_to_samples(), ..scoring })
+            Some(Scoring { prompt_version, redacts_secrets: config.shows_secrets_to_samples(), ..scoring })
         };
         let all: Vec<Option<Scoring>> = config.tasks.iter().map(scoring).collect();
         check_gate(config, &all.iter().flatten().collect::<Vec<_>>(), problems);
@@ -269,7 +270,7 @@ fn plan_task(
     let scoring = Scoring::new(task, registry, problems);
     let judges = steps::plan_judges(config, task, registry, problems);
     let embed = embed::plan_embed(config, task, problems);
-    let helpers = support::plan_support(config, task, registry, problems);
+    let support_roles = support::plan_support(config, task, registry, problems);
     let tools = support::plan_tools(config, task, registry, problems);
     let role = config.inference_role_of(task);
     let prompt = role.and_then(|role| plan_prompt(config, role, problems));
@@ -278,7 +279,7 @@ fn plan_task(
         check_request(task, backend, problems);
     }
     if let Some(scoring) = &scoring {
-        check_needs(config, task, scoring, problems);
+        check_required_inputs(config, task, scoring, problems);
     }
     let dataset = config.dataset_of(task)?;
     // A dataset that several tasks share is looked at once.
@@ -296,14 +297,14 @@ fn plan_task(
         backend: backend.clone(),
         ends_run: config.failure_policy == Some(FailurePolicy::FailFast),
         prompt: prompt?,
-        support: helpers?,
+        support: support_roles?,
         tools: tools?,
         embed: embed?,
         judges: judges?,
         scoring: scoring?,
     };
     planned.scoring.prompt_version = prompt_provenance::version_of(&planned);
-    planned.scoring.blanks_secrets = config.shows_secrets_to_samples();
+    planned.scoring.redacts_secrets = config.shows_secrets_to_samples();
     Some(planned)
 }
 

@@ -108,7 +108,8 @@ pub(crate) struct PromptParts {
     pub(crate) has_own_params: bool,
     continuations: Vec<Continuation>,
     messages: Messages,
-    shown: Vec<ContentPart>,
+    /// The media of the Sample, which go into the last message of the user.
+    prompt_media: Vec<ContentPart>,
     rendered: Option<String>,
     tools: Vec<Value>,
     tool_choice: Option<Value>,
@@ -139,7 +140,7 @@ impl PromptParts {
                 RequestKind::Loglikelihood => continuations_of(task, sample),
                 RequestKind::Generate | RequestKind::RollingLoglikelihood => Vec::new(),
             },
-            shown: if task.prompt.is_some() { media_of(sample) } else { Vec::new() },
+            prompt_media: if task.prompt.is_some() { media_of(sample) } else { Vec::new() },
             rendered: rendered.map(str::to_owned),
             tools: sample.tools.clone(),
             tool_choice: sample.tool_choice.clone(),
@@ -179,7 +180,7 @@ impl PromptParts {
                 Messages::from(rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?)
             }
         };
-        let messages = with_shown(messages, self.shown);
+        let messages = with_media(messages, self.prompt_media);
         let note = |kind: &str, message: &str, pointer: &str| Err(prompt_note(kind, message, Some(pointer)));
         if messages.is_empty() && rendered_prompt.is_none() {
             let message = "the sample has no messages, and the role no prompt that could make some";
@@ -240,12 +241,12 @@ fn media_of(sample: &Sample) -> Vec<ContentPart> {
 }
 
 /// Puts media before the text of the last message of the user.
-fn with_shown(mut messages: Messages, shown: Vec<ContentPart>) -> Messages {
-    if shown.is_empty() {
+fn with_media(mut messages: Messages, prompt_media: Vec<ContentPart>) -> Messages {
+    if prompt_media.is_empty() {
         return messages;
     }
     if let Some(last) = messages.to_mut().iter_mut().rfind(|message| message.role == Role::User) {
-        last.content.splice(0..0, shown);
+        last.content.splice(0..0, prompt_media);
     }
     messages
 }

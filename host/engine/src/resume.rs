@@ -242,7 +242,7 @@ mod tests {
         AwaitingJudges,
         Answered,
         Scored(Outcome),
-        Whole(Outcome),
+        FinishedWithoutScores(Outcome),
     }
 
     fn journal_of(samples: &[RecordedEntry]) -> (tempfile::TempDir, Arc<JournalIndex>) {
@@ -271,9 +271,9 @@ mod tests {
                     };
                     writer.append_batch([answer(), JournalEntry::Scores(&scores)])
                 }
-                RecordedEntry::Whole(outcome) => {
+                RecordedEntry::FinishedWithoutScores(outcome) => {
                     let record = SampleResult { outcome, ..result.clone() }.into_record("t");
-                    writer.append_batch([JournalEntry::Whole(&record)])
+                    writer.append_batch([JournalEntry::FinishedWithoutScores(&record)])
                 }
             };
             written.expect("written");
@@ -306,9 +306,9 @@ mod tests {
             // Scored with its neighbours once more.
             (RecordedEntry::Scored(Scored), None, "answered", 1),
             (RecordedEntry::Scored(PluginError), Some(PluginError), "answered", 1),
-            (RecordedEntry::Whole(EmptyOutput), None, "done", 1),
-            (RecordedEntry::Whole(EmptyOutput), Some(EmptyOutput), "row", 0),
-            (RecordedEntry::Whole(BackendError), None, "row", 0),
+            (RecordedEntry::FinishedWithoutScores(EmptyOutput), None, "done", 1),
+            (RecordedEntry::FinishedWithoutScores(EmptyOutput), Some(EmptyOutput), "row", 0),
+            (RecordedEntry::FinishedWithoutScores(BackendError), None, "row", 0),
         ] {
             let (_root, index) = journal_of(&[RecordedEntry::Nothing, recorded]);
             let retried: Vec<Outcome> = retried.into_iter().collect();

@@ -32,14 +32,14 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let identity = identity(plan, datasets, session);
     let (folder, mut manifest) = open_folder(context, identity)?;
     let was_complete = manifest.status == RunStatus::Complete;
-    let OpenedJournal { mut writer, index, dropped_bytes, set_aside } = JournalWriter::open(&folder)?;
+    let OpenedJournal { mut writer, index, dropped_bytes, quarantined } = JournalWriter::open(&folder)?;
     check_sample_limit(plan, options, &index)?;
     // Not before it is sure that the run goes on: its manifest holds the digests of what it has written.
     if options.resume {
         manifest.reopen();
         manifest.write(&folder)?;
     }
-    report_repairs(dropped_bytes, set_aside.as_ref());
+    report_repairs(dropped_bytes, quarantined.as_ref());
     let index = Arc::new(index);
     let events = Events::begin(&folder, &options.observability)?;
     events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
@@ -58,8 +58,8 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
 }
 
 /// Logs what opening the journal has repaired.
-fn report_repairs(dropped_bytes: u64, set_aside: Option<&QuarantinedTail>) {
-    if let Some(QuarantinedTail { journal, path, lines, bytes }) = set_aside {
+fn report_repairs(dropped_bytes: u64, quarantined: Option<&QuarantinedTail>) {
+    if let Some(QuarantinedTail { journal, path, lines, bytes }) = quarantined {
         let (journal, path) = (journal.display(), path.display());
         tracing::warn!(
             "behind the records of {journal} stood what is no record of this run ({bytes} bytes, line ends: {lines}); it lies in {path} \
@@ -122,7 +122,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     let mut manifest = Manifest::read(folder.path())?;
     let found = manifest.identity.differences(&identity);
     if !found.is_empty() {
-        return Err(RunError::Different(found));
+        return Err(RunError::IdentityMismatch(found));
     }
     if manifest.identity.config["metadata"] != identity.config["metadata"] {
         tracing::warn!(

@@ -4,7 +4,7 @@ use crate::plan::PlannedDataset;
 use crate::session::ChangedModelFile;
 use gage_data::DataError;
 use gage_observe::ObserveError;
-use gage_record::{RecordError, is_withheld};
+use gage_record::{RecordError, is_redacted};
 
 /// Why a run ended before its end.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum RunError {
     },
     /// The run cannot be resumed, since it would not be the same run.
     #[error("the run cannot be resumed, for it was begun with something else:\n  {}{}", .0.join("\n  "), help_of(.0))]
-    Different(Vec<String>),
+    IdentityMismatch(Vec<String>),
     /// The run has more samples than it is to have.
     #[error(
         "the run cannot be resumed with at most {most} samples of each task: sample {recorded} of `{task_id}` is recorded \
@@ -51,9 +51,9 @@ pub enum RunError {
         /// How many are in the journal.
         recorded: u64,
     },
-    /// A thread of this program failed; a bug.
-    #[error("the {0} failed")]
-    Panicked(&'static str),
+    /// A part of this program panicked or is missing; a bug.
+    #[error("internal error: the {0} failed")]
+    Internal(&'static str),
 }
 
 impl RunError {
@@ -65,9 +65,9 @@ impl RunError {
 
 /// What to do where a value is another that nobody may see.
 fn help_of(differences: &[String]) -> &'static str {
-    match differences.iter().any(|one| is_withheld(one)) {
+    match differences.iter().any(|one| is_redacted(one)) {
         true => {
-            "\n  (`withheld` names values that are not written down, by their digests: set their variables to what they \
+            "\n  (`redacted` names values that are not written down, by their digests: set their variables to what they \
              were when the run was begun)"
         }
         false => "",

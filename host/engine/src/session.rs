@@ -57,8 +57,9 @@ impl Session {
             check(&task.role.backend_id, can, &lacks, step.span, "request");
         }
         let judges = plan.tasks.iter().flat_map(|task| &task.judges).flat_map(|judges| &judges.judges);
-        let helpers = plan.tasks.iter().flat_map(|task| task.helpers()).map(|helper| &helper.role);
-        for role in judges.map(|judge| &judge.role).chain(helpers) {
+        let support_roles =
+            plan.tasks.iter().flat_map(|task| task.support_roles()).map(|support_role| &support_role.role);
+        for role in judges.map(|judge| &judge.role).chain(support_roles) {
             let span = role.spans.backend_id;
             check(&role.backend_id, |all| all.generate, "cannot do `generate`", span, "backend_id");
         }

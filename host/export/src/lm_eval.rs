@@ -108,7 +108,7 @@ pub(super) fn write(
 
 impl TaskFile {
     fn line(&mut self, record: &SampleRecord) -> Value {
-        let mut doc = match &record.sample {
+        let mut doc = match &*record.sample {
             Value::Null => json!({"row": record.row}),
             sample => sample.clone(),
         };

@@ -179,7 +179,7 @@ fn columns(run: &ExportedRun<'_>) -> Vec<Box<dyn AnyColumn>> {
     }
     columns.extend([
         json("sample", |row| {
-            Some(&row.record.sample).filter(|sample| !sample.is_null()).map(Value::to_string)
+            Some(&row.record.sample).filter(|sample| !sample.is_null()).map(|sample| sample.to_string())
         }),
         text("row", |row| row.record.row.clone()),
         json("support_output", |row| row.record.support_output.as_ref().map(Value::to_string)),

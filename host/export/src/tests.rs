@@ -2,7 +2,7 @@
 //! `tests/exports/make_schemas.py`.
 
 use super::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
-use gage_core::Outcome;
+use gage_core::{LazyJson, Outcome};
 use gage_figures::RecordedRun;
 use gage_figures::test_records::{failed, sample, scored, task};
 use gage_figures::{
@@ -49,7 +49,7 @@ fn write_run_that_came_to(
     manifest.created_at = "2026-01-31T09:05:00Z".to_owned();
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
-    journal.append_batch(records.iter().map(JournalEntry::Whole)).unwrap();
+    journal.append_batch(records.iter().map(JournalEntry::FinishedWithoutScores)).unwrap();
     let sampling = json!({"max_new_tokens": 64, "temperature": 0, "stop": ["\n"], "min_p": 0.1});
     let sampling_params = sampling.as_object().unwrap().clone();
     let slices = vec!["metadata.topic".to_owned()];
@@ -72,7 +72,7 @@ fn records() -> Vec<SampleRecord> {
                "metadata": {"topic": "a"}})
     };
     let with = |task_id: &str, index: u64, sample_value: Value, output: Value| SampleRecord {
-        sample: sample_value,
+        sample: sample_value.into(),
         model_output: Some(output),
         ..sample(task_id, index, (index % 2) as f64, 12.5)
     };
@@ -110,7 +110,7 @@ fn records() -> Vec<SampleRecord> {
         ),
         with("written", 3, asked("s-3", json!([user])), json!({"answer": HOSTILE, "trajectory": trajectory})),
         SampleRecord {
-            sample: Value::Null,
+            sample: LazyJson::default(),
             row: Some(HOSTILE.to_owned()),
             ..failed("written", 4, Outcome::InvalidSample)
         },
@@ -324,7 +324,7 @@ fn parquet_holds_every_sample_whole() {
     assert_eq!(get(4, "row"), &Field::Str(HOSTILE.to_owned()));
     assert_eq!(get(0, "finished_at"), &Field::TimestampMillis(1_769_850_305_000));
     for (number, record) in records().iter().enumerate() {
-        let expected = match &record.sample {
+        let expected = match &*record.sample {
             Value::Null => Field::Null,
             sample => Field::Str(sample.to_string()),
         };

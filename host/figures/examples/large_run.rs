@@ -75,7 +75,7 @@ fn write(root: &Path, run_id: &str, run: u64, samples: u64) -> Result<(), Box<dy
             let numbers = first..(first + 1_000).min(count);
             let records: Vec<SampleRecord> =
                 numbers.map(|index| record(task_id, task as u64, index, run, count)).collect();
-            let entries: Vec<JournalEntry> = records.iter().map(JournalEntry::Whole).collect();
+            let entries: Vec<JournalEntry> = records.iter().map(JournalEntry::FinishedWithoutScores).collect();
             journal.append_batch(entries)?;
         }
     }
@@ -176,7 +176,8 @@ fn record(task_id: &str, task: u64, index: u64, run: u64, count: u64) -> SampleR
             "schema_version": "v1", "id": format!("{task_id}-{index:06}"), "messages": [message],
             "references": [index.to_string()],
             "metadata": {"topic": TOPICS[(number(seed) % 6) as usize]},
-        }),
+        })
+        .into(),
         row: None,
         model_output: (outcome != Outcome::BackendError).then(|| {
             json!({"answer": answer, "finish_reason": "stop", "usage": {"prompt_tokens": 90, "completion_tokens": 40 + luck % 40}})

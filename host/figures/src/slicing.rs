@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn record(index: u64, document: Value) -> SampleRecord {
-        SampleRecord { sample: document, ..sample("t", index, 1.0, 1.0) }
+        SampleRecord { sample: document.into(), ..sample("t", index, 1.0, 1.0) }
     }
 
     fn names(slicing: &mut Slicing, document: Value) -> Vec<String> {

@@ -59,7 +59,7 @@ pub fn sample(task_id: &str, index: u64, score: f64, latency_ms: f64) -> SampleR
         row_digest: String::new(),
         outcome: Outcome::Scored,
         error: None,
-        sample: json!({}),
+        sample: json!({}).into(),
         row: None,
         support_output: None,
         model_output: Some(json!({"answer": "a", "usage": {"prompt_tokens": 10, "completion_tokens": 2}})),

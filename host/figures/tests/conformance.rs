@@ -119,7 +119,7 @@ fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> Sampl
         row_digest: String::new(),
         outcome: Outcome::Scored,
         error: None,
-        sample: json!({}),
+        sample: json!({}).into(),
         row: None,
         support_output: None,
         model_output: None,

@@ -15,7 +15,7 @@ pub const INDEX_VERSION: i32 = 1;
 const APPLICATION_ID: i32 = 0x6761_6765;
 
 /// How long a process waits for another one that writes, at most. Writing takes milliseconds.
-const BUSY: Duration = Duration::from_secs(30);
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(30);
 
 /// A run is one JSON document, as [`HistoryRun`](crate::HistoryRun) is serialized, beside the columns that queries need.
 const TABLES: &str = "
@@ -122,7 +122,7 @@ fn open_file(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Makes the tables where they are not there, or are of another version.
 fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
-    connection.busy_timeout(BUSY)?;
+    connection.busy_timeout(MAX_LOCK_WAIT)?;
     // What a crash of the machine takes with it is made again.
     connection.pragma_update(None, "synchronous", "OFF")?;
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));

@@ -21,7 +21,7 @@ fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
     let mut manifest = Manifest::new(run_id, "0.1.0", RunIdentity::default());
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
-    journal.append_batch(records.iter().map(JournalEntry::Whole)).unwrap();
+    journal.append_batch(records.iter().map(JournalEntry::FinishedWithoutScores)).unwrap();
     write_reports(&folder, &[task("t")], &Completeness::new(), &Phases::default(), &no_custom_aggregators)
         .unwrap();
     manifest.finish(RunStatus::Complete);
@@ -132,7 +132,7 @@ fn a_run_that_has_not_ended_has_a_page() {
     let empty = page(root.path(), &[folder.path().to_owned()]);
     assert_eq!(blocks(&empty, "columns").len(), 0);
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
-    journal.append_batch([JournalEntry::Whole(&sample("t", 0, 1.0, 1.0))]).unwrap();
+    journal.append_batch([JournalEntry::FinishedWithoutScores(&sample("t", 0, 1.0, 1.0))]).unwrap();
     let one = page(root.path(), &[folder.path().to_owned()]);
     let head: Value = serde_json::from_str(&blocks(&one, "head")[0]).unwrap();
     assert_eq!((&head["runs"][0]["status"], &head["runs"][0]["summary"]), (&json!("running"), &Value::Null));
@@ -148,10 +148,10 @@ fn answers_that_await_scores_are_shown_as_such() {
     let records: Vec<SampleRecord> = (0..4).map(|index| sample("t", index, 1.0, 1.0)).collect();
     let answer = |record, awaits_judges| JournalEntry::Answer(answer_of(record, awaits_judges));
     let entries = [
-        JournalEntry::Whole(&records[0]),
+        JournalEntry::FinishedWithoutScores(&records[0]),
         answer(&records[1], false),
         answer(&records[2], true),
-        JournalEntry::Whole(&records[3]),
+        JournalEntry::FinishedWithoutScores(&records[3]),
     ];
     journal.append_batch(entries).unwrap();
     let page = page(root.path(), &[folder.path().to_owned()]);

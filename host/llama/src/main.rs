@@ -3,7 +3,10 @@
 use clap::Parser;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Requests and answers are made on one thread and dropped on others, at which the system's allocator is slow.
 #[global_allocator]
@@ -45,11 +48,8 @@ fn init_logs(filter: &str) {
     } else {
         format!("{filter},{BINDINGS_LOG_TARGET}=off")
     };
-    let filter = EnvFilter::try_new(full).unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .log_internal_errors(false)
-        .init();
+    let filter = full.parse::<Targets>().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
+    let lines =
+        tracing_subscriber::fmt::layer().json().with_writer(std::io::stderr).log_internal_errors(false);
+    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
 }

@@ -6,7 +6,7 @@
 //! - **No failure of an observer fails a run**, or changes its results.
 //! - **Failures are always recorded**, however few samples are sampled.
 //!
-//! Imports `gage-secrets` for the redaction of secrets. The engine emits the events; the program decides where they go.
+//! The engine emits the events; the program decides where they go.
 
 mod event;
 mod http;
@@ -22,7 +22,7 @@ mod trace;
 
 pub use event::{Event, Level};
 pub use http::ClientError;
-pub use logs::{LogFormat, LogSettings, init_logs};
+pub use logs::{LogError, LogFormat, LogSettings, init_logs};
 pub use meters::{AnswerMeasurements, Meters, RequestTotals};
 pub use observability::{Observability, ObserveError};
 pub use otlp::{SampleEnd, Telemetry, TelemetryError, TelemetrySettings};

@@ -10,10 +10,15 @@ use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tracing::Subscriber;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing_log::NormalizeEvent as _;
 use tracing_serde::fields::AsMap as _;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer};
 
 /// The shape of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +44,27 @@ pub struct LogSettings {
     pub sink: Option<Level>,
 }
 
+/// Why logs cannot be sent where the settings say.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The filter cannot be read.
+    #[error("the log filter '{text}' is not valid: {source}")]
+    Filter {
+        /// The filter.
+        text: String,
+        /// Why.
+        source: ParseError,
+    },
+    /// The file cannot be opened.
+    #[error("cannot write logs to {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
 /// Sends logs where the settings say; `writer` is the standard error stream. Called once; a second call
 /// changes nothing.
 ///
@@ -47,7 +73,7 @@ pub struct LogSettings {
 pub fn init_logs<W: Write + 'static>(
     settings: &LogSettings,
     writer: impl Fn() -> W + Send + Sync + 'static,
-) -> Result<(), String> {
+) -> Result<(), LogError> {
     let colour =
         std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let shown = lines(settings.format, colour, writer).with_filter(filter_of(&settings.filter)?);
@@ -58,7 +84,7 @@ pub fn init_logs<W: Write + 'static>(
                 .create(true)
                 .append(true)
                 .open(path)
-                .map_err(|error| format!("cannot write logs to {}: {error}", path.display()))?;
+                .map_err(|source| LogError::File { path: path.clone(), source })?;
             let file = Arc::new(file);
             let file = lines(settings.format, false, move || Arc::clone(&file));
             Some(file.with_filter(filter_of(&settings.filter)?))
@@ -74,8 +100,9 @@ pub fn init_logs<W: Write + 'static>(
     Ok(())
 }
 
-fn filter_of(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::try_new(text).map_err(|error| format!("the log filter '{text}' is not valid: {error}"))
+/// Reads levels of targets. Unlike `EnvFilter`, they cost nothing when a span is entered.
+fn filter_of(text: &str) -> Result<Targets, LogError> {
+    text.parse::<Targets>().map_err(|source| LogError::Filter { text: text.to_owned(), source })
 }
 
 fn lines<S, W: Write + 'static>(
@@ -84,7 +111,7 @@ fn lines<S, W: Write + 'static>(
     writer: impl Fn() -> W + Send + Sync + 'static,
 ) -> Box<dyn Layer<S> + Send + Sync>
 where
-    S: Subscriber + for<'s> tracing_subscriber::registry::LookupSpan<'s>,
+    S: Subscriber + for<'s> LookupSpan<'s>,
 {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(move || RedactingWriter(writer()))
@@ -121,21 +148,55 @@ pub(crate) fn send_logs_to(trace: Option<Trace>) {
 
 struct LogSink;
 
-impl<S: Subscriber> Layer<S> for LogSink {
-    fn on_event(&self, event: &tracing::Event<'_>, _context: Context<'_, S>) {
+/// The texts among the fields of a span: the task and the sample that it is about.
+#[derive(Default)]
+struct SpanTexts(Vec<(&'static str, String)>);
+
+impl Visit for SpanTexts {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.push((field.name(), value.to_owned()));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0.push((field.name(), format!("{value:?}")));
+    }
+}
+
+impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for LogSink {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let mut texts = SpanTexts::default();
+        attributes.record(&mut texts);
+        span.extensions_mut().insert(texts);
+    }
+
+    fn on_event(&self, event: &tracing::Event<'_>, context: Context<'_, S>) {
         // A log that is written while the sink changes has no run to belong to.
         let Some(sink) = SINK.try_read() else { return };
         let Some(trace) = &*sink else { return };
-        let target = event.metadata().target();
-        let mut fields = Object::from_iter([("target".to_owned(), target.into())]);
+        // Events of the crate `log` have their target among their fields, with places in the sources of their crate.
+        let normalized = event.normalized_metadata();
+        let metadata = normalized.as_ref().unwrap_or_else(|| event.metadata());
+        let mut fields = Object::from_iter([("target".to_owned(), metadata.target().into())]);
         if let Ok(Value::Object(own)) = serde_json::to_value(event.field_map()) {
-            fields.extend(own);
+            fields.extend(own.into_iter().filter(|(name, _)| !name.starts_with("log.")));
+        }
+        let (mut task_id, mut sample_id) = (None, None);
+        for span in context.event_scope(event).into_iter().flatten() {
+            let extensions = span.extensions();
+            for (name, text) in extensions.get::<SpanTexts>().into_iter().flat_map(|texts| &texts.0) {
+                match *name {
+                    "task" => drop(task_id.get_or_insert_with(|| redact(text).into_owned())),
+                    "sample" => drop(sample_id.get_or_insert_with(|| redact(text).into_owned())),
+                    name => drop(fields.entry(name).or_insert_with(|| text.as_str().into())),
+                }
+            }
         }
         // The level of the smallest logs, `trace`, is none of events.
-        let level = event.metadata().level().as_str().parse().unwrap_or(Level::Debug);
+        let level = metadata.level().as_str().parse().unwrap_or(Level::Debug);
         let mut fields = Value::Object(fields);
         redact_value(&mut fields);
-        let event = Event::new("log", level, fields);
+        let event = Event { task_id, sample_id, ..Event::new("log", level, fields) };
         if level >= Level::Warn { trace.emit(event) } else { trace.emit_best_effort(event) }
     }
 }
@@ -173,15 +234,23 @@ mod tests {
             send_logs_to(Some(trace.clone()));
             tracing::warn!(count = 3, name = "a", "something {}", "happened");
             tracing::debug!("small");
+            tracing::error_span!("task", task = "math").in_scope(|| {
+                tracing::error_span!("sample", task = "math", sample = "q7")
+                    .in_scope(|| tracing::warn!("slow"));
+                tracing::error_span!("score", first = "q1", last = "q8").in_scope(|| tracing::warn!("odd"));
+            });
             send_logs_to(None);
             tracing::warn!("after it");
         });
         trace.finish(std::time::Instant::now());
         let events = memory.events();
-        assert_eq!(events.len(), 2, "{events:?}");
+        assert_eq!(events.len(), 4, "{events:?}");
         assert_eq!((events[0].kind.as_ref(), events[0].level), ("log", Level::Warn));
         assert_eq!(events[0].payload["message"], "something happened");
         assert_eq!((&events[0].payload["count"], &events[0].payload["name"]), (&3.into(), &"a".into()));
-        assert_eq!(events[1].level, Level::Debug);
+        assert_eq!((events[1].level, &events[1].task_id), (Level::Debug, &None));
+        let about = |number: usize| (events[number].task_id.as_deref(), events[number].sample_id.as_deref());
+        assert_eq!((about(2), about(3)), ((Some("math"), Some("q7")), (Some("math"), None)));
+        assert_eq!((&events[3].payload["first"], &events[3].payload["last"]), (&"q1".into(), &"q8".into()));
     }
 }

@@ -43,21 +43,22 @@ pub struct CompileLimits {
     pub memory_bytes: u64,
 }
 
-/// What a compilation may use however small it is, and more for each mebibyte.
+/// The time and the memory of a compilation grow with the size of the component, from these minima.
 const MIN_TIMEOUT: Duration = Duration::from_secs(30);
-const TIME_FOR_A_MEBIBYTE: u32 = 20;
+const SECONDS_PER_MEBIBYTE: u32 = 20;
 const MIN_MEMORY_BYTES: u64 = 1 << 30;
-const MEMORY_FOR_A_BYTE: u64 = 384;
+const MEMORY_BYTES_PER_CODE_BYTE: u64 = 384;
 
-/// How much longer than its processor time a compilation may take.
-const WALL_TIME: u32 = 10;
+/// The wall-clock limit of a compilation, as a multiple of its limit of processor time.
+const WALL_TIME_FACTOR: u32 = 10;
 
 impl CompileLimits {
     /// Those of a component of this size.
     fn for_size(self, bytes: usize) -> CompileLimits {
         let mebibytes = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
-        let more = Duration::from_secs(u64::from(mebibytes.saturating_mul(TIME_FOR_A_MEBIBYTE)));
-        let memory = MIN_MEMORY_BYTES.saturating_add((bytes as u64).saturating_mul(MEMORY_FOR_A_BYTE));
+        let more = Duration::from_secs(u64::from(mebibytes.saturating_mul(SECONDS_PER_MEBIBYTE)));
+        let memory =
+            MIN_MEMORY_BYTES.saturating_add((bytes as u64).saturating_mul(MEMORY_BYTES_PER_CODE_BYTE));
         CompileLimits { time: self.time.min(MIN_TIMEOUT + more), memory_bytes: self.memory_bytes.min(memory) }
     }
 
@@ -68,7 +69,7 @@ impl CompileLimits {
 
     /// Most wall time.
     fn wall_time(self) -> Duration {
-        self.time * WALL_TIME
+        self.time * WALL_TIME_FACTOR
     }
 
     /// Why a compilation did not end.

@@ -36,8 +36,8 @@ pub use any_component::{AnyComponent, AnyKind, summarise};
 pub use batch::ItemError;
 pub use bindings::backend_exports::{GenerateRequest, LoglikelihoodRequest};
 pub use bindings::llm::{
-    EmbedRequest as TextsOfRole, LoglikelihoodRequest as ContinuationsOfRole,
-    RollingLoglikelihoodRequest as TextOfRole, RollingScore,
+    EmbedRequest as LlmEmbedRequest, LoglikelihoodRequest as LlmLoglikelihoodRequest,
+    RollingLoglikelihoodRequest as LlmRollingRequest, RollingScore,
 };
 pub use bindings::types::{ContinuationScore, FinishReason, Generation, MediaRef, Message, Role, Usage};
 pub use capabilities::media::MediaSet;

@@ -1,4 +1,4 @@
-//! The one place where what a guest returns is checked: sizes, numbers, names, JSON.
+//! Checks every score, figure, name and JSON text that a guest returns. No other module does.
 
 use crate::batch::ItemError;
 use crate::bindings::aggregator_exports::Figure as GuestFigure;
@@ -113,11 +113,12 @@ pub(crate) fn figures(
     Ok(read)
 }
 
-/// Most bytes of a name, a version or a path that a component declares, and of a description.
-const MAX_DECLARED_INPUTS: usize = 256;
+/// The longest name, version or path that a component may declare.
+const MAX_DECLARED_TEXT_BYTES: usize = 256;
+/// The longest description that a component may declare.
 const MAX_DESCRIPTION_BYTES: usize = 4 << 10;
-/// Most inputs, values, path parameters and default paths that a member declares.
-const MAX_CONTENT_PARTS: usize = 64;
+/// The most inputs, values, path parameters or default paths that a member may declare.
+const MAX_DECLARED_ITEMS: usize = 64;
 
 fn declared(text: &str, what: &str, most: usize) -> Result<(), String> {
     if text.len() > most {
@@ -131,9 +132,9 @@ fn declared(text: &str, what: &str, most: usize) -> Result<(), String> {
 
 /// What a component says of itself; returns `extra`.
 pub(crate) fn info(info: &PluginInfo, limits: &Limits) -> Result<Object, String> {
-    declared(&info.name, "its name", MAX_DECLARED_INPUTS)?;
+    declared(&info.name, "its name", MAX_DECLARED_TEXT_BYTES)?;
     gage_core::check_name(&info.name).map_err(|error| format!("its name: {error}"))?;
-    declared(&info.version, "its version", MAX_DECLARED_INPUTS)?;
+    declared(&info.version, "its version", MAX_DECLARED_TEXT_BYTES)?;
     declared(&info.description, "its description", MAX_DESCRIPTION_BYTES)?;
     object(&info.extra, "its `extra`", limits).map_err(|error| error.message)
 }
@@ -145,26 +146,26 @@ pub(crate) fn member(
     optional: &OptionalMetadata,
     limits: &Limits,
 ) -> Result<(), String> {
-    declared(&spec.name, "the name of a member", MAX_DECLARED_INPUTS)?;
+    declared(&spec.name, "the name of a member", MAX_DECLARED_TEXT_BYTES)?;
     gage_core::check_name(&spec.name).map_err(|error| format!("the name of a member: {error}"))?;
     let of = |what: &str| format!("{what} of '{}'", spec.name);
-    declared(&spec.version, &of("the version"), MAX_DECLARED_INPUTS)?;
+    declared(&spec.version, &of("the version"), MAX_DECLARED_TEXT_BYTES)?;
     declared(&spec.description, &of("the description"), MAX_DESCRIPTION_BYTES)?;
     text(&spec.params_schema, &of("the schema"), limits).map_err(|error| error.message)?;
-    if inputs.len() > MAX_CONTENT_PARTS || optional.values.len() > MAX_CONTENT_PARTS {
-        return Err(format!("'{}' declares more than {MAX_CONTENT_PARTS} inputs or values", spec.name));
+    if inputs.len() > MAX_DECLARED_ITEMS || optional.values.len() > MAX_DECLARED_ITEMS {
+        return Err(format!("'{}' declares more than {MAX_DECLARED_ITEMS} inputs or values", spec.name));
     }
     for input in inputs {
-        declared(&input.name, &of("an input"), MAX_DECLARED_INPUTS)?;
-        if input.path_params.len() > MAX_CONTENT_PARTS || input.default_paths.len() > MAX_CONTENT_PARTS {
-            return Err(format!("an input of '{}' has more than {MAX_CONTENT_PARTS} paths", spec.name));
+        declared(&input.name, &of("an input"), MAX_DECLARED_TEXT_BYTES)?;
+        if input.path_params.len() > MAX_DECLARED_ITEMS || input.default_paths.len() > MAX_DECLARED_ITEMS {
+            return Err(format!("an input of '{}' has more than {MAX_DECLARED_ITEMS} paths", spec.name));
         }
         for text in input.path_params.iter().chain(&input.default_paths) {
-            declared(text, &of("a path"), MAX_DECLARED_INPUTS)?;
+            declared(text, &of("a path"), MAX_DECLARED_TEXT_BYTES)?;
         }
     }
     if let Some(aggregation) = &optional.default_aggregation {
-        declared(aggregation, &of("the aggregation"), MAX_DECLARED_INPUTS)?;
+        declared(aggregation, &of("the aggregation"), MAX_DECLARED_TEXT_BYTES)?;
         if optional.values.is_empty() {
             return Err(format!("the metric '{}' declares no value", spec.name));
         }

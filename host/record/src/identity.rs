@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub use plugin_names::align as align_plugin_names;
 
 /// The key of the digests of redacted values.
-const WITHHELD: &str = "withheld";
+const REDACTED: &str = "redacted";
 
 /// The parts of an identity, in the order in which locks store and comparisons report them.
 pub const IDENTITY_PARTS: [&str; 6] = ["host", "datasets", "plugins", "prompts", "backends", "settings"];
@@ -43,7 +43,7 @@ pub struct RunIdentity {
     pub backends: BTreeMap<String, BackendIdentity>,
     /// Digests of redacted values of the configuration, by place: `backends.model.config.extra_body.token`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub withheld: BTreeMap<String, String>,
+    pub redacted: BTreeMap<String, String>,
 }
 
 /// The versions of the host's own scoring.
@@ -202,9 +202,9 @@ impl RunIdentity {
     /// What can change a number, by part (see [`IDENTITY_PARTS`]). Two runs with equal parts are the same evaluation.
     pub fn pinned(&self) -> Object {
         let mut settings = settings::pinned(&self.portable_config());
-        let withheld = settings::pinned_withheld(&self.config, &self.withheld);
-        if let (Value::Object(settings), false) = (&mut settings, withheld.is_empty()) {
-            settings.insert(WITHHELD.to_owned(), to_json(&withheld));
+        let redacted = settings::pinned_redacted(&self.config, &self.redacted);
+        if let (Value::Object(settings), false) = (&mut settings, redacted.is_empty()) {
+            settings.insert(REDACTED.to_owned(), to_json(&redacted));
         }
         let datasets: Object =
             self.datasets.iter().map(|(id, dataset)| (id.clone(), dataset.pinned())).collect();
@@ -227,7 +227,7 @@ impl RunIdentity {
         let (before, mut found) = (self.pinned(), now.pinned());
         let names = align_plugin_names(&before, &mut found);
         let mut all: Vec<Difference> = Vec::new();
-        if self.suite_name() != now.suite_name() || without_withheld(&before) != without_withheld(&found) {
+        if self.suite_name() != now.suite_name() || without_redacted(&before) != without_redacted(&found) {
             // By the places of the configuration, which is what people edit.
             let [before, mut found] =
                 [self, now].map(|identity| settings::comparable_document(&identity.portable_config()));
@@ -237,12 +237,12 @@ impl RunIdentity {
         for part in IDENTITY_PARTS.iter().filter(|part| **part != "settings") {
             all.extend(compare(part, &before[*part], &found[*part]));
         }
-        let withheld = |pinned: &Object| pinned["settings"][WITHHELD].clone();
-        let [before, found] = [withheld(&before), withheld(&found)].map(|value| match value {
+        let redacted = |pinned: &Object| pinned["settings"][REDACTED].clone();
+        let [before, found] = [redacted(&before), redacted(&found)].map(|value| match value {
             Value::Null => json!({}),
             value => value,
         });
-        all.extend(compare(WITHHELD, &before, &found));
+        all.extend(compare(REDACTED, &before, &found));
         all.into_iter().map(describe).collect()
     }
 
@@ -251,7 +251,7 @@ impl RunIdentity {
     pub fn is_same_suite(&self, other: &RunIdentity) -> bool {
         let (one, mut two) = (self.pinned(), other.pinned());
         align_plugin_names(&one, &mut two);
-        self.suite_name() == other.suite_name() && without_withheld(&one) == without_withheld(&two)
+        self.suite_name() == other.suite_name() && without_redacted(&one) == without_redacted(&two)
     }
 
     /// The configuration with paths below the suite's folder written as `${config_dir}/…`, the same from every working folder.
@@ -261,17 +261,17 @@ impl RunIdentity {
 }
 
 /// The pinned settings without the digests of redacted values.
-fn without_withheld(pinned: &Object) -> Value {
+fn without_redacted(pinned: &Object) -> Value {
     let mut settings = pinned["settings"].clone();
     if let Value::Object(keys) = &mut settings {
-        keys.shift_remove(WITHHELD);
+        keys.shift_remove(REDACTED);
     }
     settings
 }
 
 /// Whether one of the [differences](RunIdentity::differences) of two identities is a redacted value.
-pub fn is_withheld(difference: &str) -> bool {
-    difference.starts_with(WITHHELD)
+pub fn is_redacted(difference: &str) -> bool {
+    difference.starts_with(REDACTED)
 }
 
 /// A configuration without the sections that say how much a run may take, how many tasks run at a time, and whether a

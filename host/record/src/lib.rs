@@ -33,7 +33,7 @@ pub use folder::RunFolder;
 pub use format_version::{JournalVersion, ManifestVersion};
 pub use identity::{
     BackendIdentity, ComponentIdentity, DatasetFile, DatasetIdentity, HostIdentity, IDENTITY_PARTS,
-    PromptIdentity, RunIdentity, align_plugin_names, is_withheld, without_limits,
+    PromptIdentity, RunIdentity, align_plugin_names, is_redacted, without_limits,
 };
 pub use journal::{
     AnswerEntry, AnswerReader, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,

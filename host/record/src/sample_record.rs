@@ -1,6 +1,6 @@
 //! What is kept of one finished sample.
 
-use gage_core::{MetricResult, Outcome};
+use gage_core::{LazyJson, MetricResult, Outcome};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -118,7 +118,7 @@ pub struct SampleRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
     /// The Sample as it was asked; null for an invalid row.
-    pub sample: Value,
+    pub sample: LazyJson,
     /// For an invalid row, the beginning of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
@@ -175,7 +175,7 @@ pub(crate) mod tests {
             row_digest: format!("{index:016x}"),
             outcome: Outcome::Scored,
             error: None,
-            sample: json!({"id": format!("s-{index}"), "messages": []}),
+            sample: json!({"id": format!("s-{index}"), "messages": []}).into(),
             row: None,
             support_output: None,
             model_output: Some(json!({"answer": answer})),

@@ -3,7 +3,7 @@
 
 use crate::format::SAMPLES_FILE;
 use crate::{AtomicFile, ErrorNote, FileDigest, RecordError, RunFolder, SampleRecord};
-use gage_core::{MetricResult, Outcome};
+use gage_core::{LazyJson, MetricResult, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Write as _};
@@ -23,7 +23,7 @@ pub struct SampleLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
     /// The Sample as it was asked; null for an invalid row.
-    pub sample: Value,
+    pub sample: LazyJson,
     /// For an invalid row its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,

@@ -73,7 +73,7 @@ fn ended_run_survives_a_power_loss() {
     let mut writer = JournalWriter::open(&folder).expect("open").writer;
     for index in 0..9 {
         let record = record(index);
-        writer.append_batch([JournalEntry::Whole(&record)]).expect("append");
+        writer.append_batch([JournalEntry::FinishedWithoutScores(&record)]).expect("append");
     }
     // As recorders write it: without waiting for the disk.
     fs::write(folder.path_of(EVENTS_FILE), "{\"event_id\":0}\n").expect("write");
@@ -106,7 +106,7 @@ fn older_line_count_does_not_stop_a_resume() {
     let mut writer = JournalWriter::open(&folder).expect("open").writer;
     let record = record(0);
     let older = fs::read(&recorded).expect("read");
-    writer.append_batch([JournalEntry::Whole(&record)]).expect("append");
+    writer.append_batch([JournalEntry::FinishedWithoutScores(&record)]).expect("append");
     manifest.files = journal_digests(&folder).expect("digests");
     manifest.finish(RunStatus::Interrupted);
     manifest.write(&folder).expect("write");

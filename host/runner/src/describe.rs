@@ -77,7 +77,7 @@ fn metric_paths(spec: &TaskSpec, scoring: &Scoring) -> Vec<(String, String)> {
 /// Says which prompts and sampling parameters the requests of each task were made with, and who judged the answers.
 pub(crate) fn describe_requests(tasks: &mut [TaskDescription], config: &PipelineConfig, manifest: &Manifest) {
     let prompts = &manifest.identity.prompts;
-    let holds_secrets = !config.withheld.is_empty() || !manifest.identity.withheld.is_empty();
+    let holds_secrets = !config.redacted.is_empty() || !manifest.identity.redacted.is_empty();
     let public = holds_secrets.then(|| load_recorded(&config.document)).flatten();
     for (task, spec) in tasks.iter_mut().zip(&config.tasks) {
         let mut roles: Vec<&str> = Vec::new();

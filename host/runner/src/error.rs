@@ -193,7 +193,7 @@ pub enum RunnerError {
         asked: u64,
     },
     /// The run has not ended, so it has no figures.
-    #[error("the run {run_id} is {}: it has no figures yet", .status.name())]
+    #[error("the run {run_id} has not ended (status `{}`): it has no figures yet", .status.name())]
     NoFigures {
         /// The run.
         run_id: String,
@@ -274,7 +274,7 @@ impl RunnerError {
 fn is_of_user(error: &RunError) -> bool {
     matches!(
         error,
-        RunError::Different(_)
+        RunError::IdentityMismatch(_)
             | RunError::Changed { .. }
             | RunError::Data(_)
             | RunError::FewerSamples { .. }

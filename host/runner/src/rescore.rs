@@ -12,8 +12,8 @@ use crate::run::{cores, new_run_id};
 use crate::suite_source::Variables;
 use crate::{HOST_VERSION, RunEvent, RunOutcome, RunnerError};
 use gage_config::{
-    Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, withheld_digests,
-    withheld_of_scoring,
+    Environment, PipelineConfig, RecordedConfig, load_recorded_to_score, redacted_digests,
+    redacted_of_scoring,
 };
 use gage_engine::{Plan, RescoreContext, RunReport, Scoring};
 use gage_figures::Completeness;
@@ -120,16 +120,16 @@ fn call_engine(
     root: &Path,
     run_id: &str,
 ) -> Result<RunReport, RunnerError> {
-    let withheld = match request.suite {
-        Some(_) => withheld_digests(&config.withheld),
-        None => withheld_of_scoring(&parent.manifest().identity.withheld, &config.withheld),
+    let redacted = match request.suite {
+        Some(_) => redacted_digests(&config.redacted),
+        None => redacted_of_scoring(&parent.manifest().identity.redacted, &config.redacted),
     };
     let context = &request.context;
     let events = EngineEvents { progress: Arc::clone(&context.progress), observability: None };
     let scored = gage_engine::rescore(&RescoreContext {
         parent,
         config: &config.document,
-        withheld: &withheld,
+        redacted: &redacted,
         tasks: scoring,
         root,
         run_id,
@@ -188,8 +188,8 @@ pub(crate) fn load_expanded(document: &Value, overrides: &[String], parent: &Run
     let name = format!("the suite of {}", parent.path().display());
     let variable = |name: &str| std::env::var(name).ok();
     let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
-    let withheld = &parent.manifest().identity.withheld;
-    load_recorded_to_score(&name, document, withheld, overrides, &environment)
+    let redacted = &parent.manifest().identity.redacted;
+    load_recorded_to_score(&name, document, redacted, overrides, &environment)
 }
 
 /// Adds the step that scores, if there are steps and none of them scores.

@@ -146,7 +146,7 @@ impl RecordedRun<'_> {
         let scored = gage_engine::rescore(&RescoreContext {
             parent: self.run,
             config: &identity.config,
-            withheld: &identity.withheld,
+            redacted: &identity.redacted,
             tasks: &self.scoring,
             root: aside.path(),
             run_id: &self.run.manifest().run_id,

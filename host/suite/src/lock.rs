@@ -10,7 +10,7 @@
 mod unusable;
 
 use crate::{Origin, SuiteError, files, load, yaml};
-use gage_config::{Problems, RedactedValue, is_unset, parse_document, withheld_digests};
+use gage_config::{Problems, RedactedValue, is_unset, parse_document, redacted_digests};
 use gage_core::{Digest, Object};
 use gage_data::DataError;
 use gage_record::{Difference, IDENTITY_PARTS, RunIdentity, align_plugin_names, compare};
@@ -35,7 +35,7 @@ const PROMPTS: &str = "prompts";
 
 /// The part with the configuration, and its member with the digests of redacted values.
 const SETTINGS: &str = "settings";
-const WITHHELD: &str = "withheld";
+const REDACTED: &str = "redacted";
 
 /// Of a dataset: the digest of the media of all its rows.
 const MEDIA: &str = "media";
@@ -85,10 +85,10 @@ impl Lock {
         identity: &RunIdentity,
     ) -> Result<Lock, SuiteError> {
         let portable = load::portable(path, overrides, variable)?;
-        Ok(Lock::of(origin, identity, &portable.document, &portable.withheld))
+        Ok(Lock::of(origin, identity, &portable.document, &portable.redacted))
     }
 
-    fn of(origin: &Origin, identity: &RunIdentity, document: &Value, withheld: &[RedactedValue]) -> Lock {
+    fn of(origin: &Origin, identity: &RunIdentity, document: &Value, redacted: &[RedactedValue]) -> Lock {
         let mut suite = json!({"name": origin.name});
         if let Some(template) = &origin.template {
             suite["template"] = json!({
@@ -100,7 +100,7 @@ impl Lock {
         let portable = RunIdentity {
             config: document.clone(),
             config_dir: origin.config_dir.clone(),
-            withheld: withheld_digests(withheld),
+            redacted: redacted_digests(redacted),
             ..identity.clone()
         };
         let mut parts = Object::from_iter([(SUITE.to_owned(), suite)]);
@@ -230,12 +230,12 @@ impl Lock {
     /// Takes over what was locked of values for which this process has no variables, as where a recording is played back:
     /// nothing is sent then. Only what would be sent to models is.
     pub fn copy_unset(&mut self, locked: &Lock) {
-        let section = |lock: &Lock| lock.parts.get(SETTINGS)?.get(WITHHELD)?.as_object().cloned();
+        let section = |lock: &Lock| lock.parts.get(SETTINGS)?.get(REDACTED)?.as_object().cloned();
         let (Some(locked), Some(Value::Object(settings))) = (section(locked), self.parts.get_mut(SETTINGS))
         else {
             return;
         };
-        let Some(Value::Object(found)) = settings.get_mut(WITHHELD) else { return };
+        let Some(Value::Object(found)) = settings.get_mut(REDACTED) else { return };
         for (place, digest) in found.iter_mut() {
             let is_asked = place.starts_with("backends.") || place.starts_with("role_adapters.");
             if let (true, Some(before)) =

@@ -45,7 +45,7 @@ function showLive(now) {
   showProgress(now.tasks);
   showFiguresSoFar(now.tasks);
   showPace(now.pace);
-  showHappenings(now.happenings);
+  showEvents(now.events);
   return 1000;
 }
 
@@ -72,12 +72,12 @@ function showPace(pace) {
   fill("pace", isThere, isThere ? lines("Samples a second", { series: [{ values: pace.samples_per_s }], span: pace.span_ms, unit: "a second", note: "since the program was started" }) : "");
 }
 
-function showHappenings(happenings) {
+function showEvents(events) {
   const row = ({ unix_ms: when, level, kind, task_id: task, sample_id: sample, message }) => [
     new Date(when).toISOString().slice(11, 19), make("span", { class: level === "warn" || level === "error" ? "strong" : "" }, visible(kind.replaceAll("_", " "))),
     [task, sample].filter(Boolean).map(visible).join(" "), make("span", { class: "message-of-run", dir: "auto" }, visible(message)),
   ];
-  fill("happenings", happenings.length > 0, table([["At (UTC)"], ["What"], ["Of"], ["Message"]], happenings.map(row)));
+  fill("events", events.length > 0, table([["At (UTC)"], ["What"], ["Of"], ["Message"]], events.map(row)));
 }
 
 chooseTheme();

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
-/// Readers of one run within this time are snapshot the same.
+/// Readers of one run within this time get the same snapshot.
 const MAX_SNAPSHOT_AGE: Duration = Duration::from_millis(250);
-/// Most runs that are followed at once; of more the one that was asked for longest ago is begun anew.
+/// The runs that are followed at once. One more replaces the run that was asked for longest ago.
 const MAX_FOLLOWED_RUNS: usize = 16;
 
 /// Those who follow runs, one for each run, however many readers it has.
@@ -122,7 +122,7 @@ impl Follower {
             "run": describe(manifest),
             "now": now,
             "began": began,
-            "happenings": self.event_feed.recent(),
+            "events": self.event_feed.recent(),
         });
         let order: Vec<&str> = manifest.identity.task_ids().collect();
         self.tally.describe(&order, &self.event_feed, now, &mut value);

@@ -18,10 +18,10 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// Reports that are written at the same time; further ones wait for their turn.
 const MAX_CONCURRENT_REPORTS: usize = 4;
-/// Bytes that are sent in one piece.
-const PIECE: usize = 1 << 16;
-/// Pieces that wait for a reader who is slower than the writer.
-const MAX_QUEUED_REPORTS: usize = 8;
+/// The size of one chunk of a report.
+const CHUNK_BYTES: usize = 1 << 16;
+/// The chunks of one report that wait for a reader who is slower than the writer.
+const MAX_QUEUED_CHUNKS: usize = 8;
 
 const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];
 
@@ -44,10 +44,10 @@ impl Reporter {
         let permit = Arc::clone(&self.0).acquire_owned().await;
         let permit = permit.map_err(|error| Refusal::Failed(error.to_string()))?;
         let (begun, begins) = oneshot::channel();
-        let (pieces, received) = mpsc::channel(MAX_QUEUED_REPORTS);
+        let (pieces, received) = mpsc::channel(MAX_QUEUED_CHUNKS);
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            let mut out = BufWriter::with_capacity(PIECE, PageChunks(pieces.clone()));
+            let mut out = BufWriter::with_capacity(CHUNK_BYTES, PageChunks(pieces.clone()));
             let opened = open(&folders);
             let (sources, comparisons) = match opened {
                 Ok(opened) => opened,

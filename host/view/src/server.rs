@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 /// How long answers that were begun may take when the server is told to stop.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How runs are shown.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Viewer {
             if stops.await.is_err() {
                 std::future::pending::<()>().await;
             }
-            tokio::time::sleep(LAST_ANSWERS).await;
+            tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
         };
         tokio::select! {
             served = serving.into_future() => served.map_err(ViewError::Serve),

@@ -33,7 +33,7 @@ pub(crate) struct Suite<'s> {
 }
 
 /// What came of it.
-pub(crate) struct Finished {
+pub(crate) struct FinishedRun {
     pub(crate) ran: Ran,
     pub(crate) summary: Value,
     /// Lines of `samples.jsonl`, and different ids among them.
@@ -63,7 +63,7 @@ impl Lab {
     }
 
     /// Runs a suite to its end and reads what it wrote.
-    pub(crate) fn run(&self, suite: &Suite<'_>) -> anyhow::Result<Finished> {
+    pub(crate) fn run(&self, suite: &Suite<'_>) -> anyhow::Result<FinishedRun> {
         let rows = self.rows(suite.rows)?;
         let file = self.folder.path().join("suite.yaml");
         std::fs::write(&file, text_of(suite, &rows))?;
@@ -81,7 +81,7 @@ impl Lab {
         let summary = serde_json::from_slice(&summary)?;
         let (samples, ids) = count(&run_folder.join("samples.jsonl"))?;
         std::fs::remove_dir_all(&run_folder)?;
-        Ok(Finished { ran, summary, samples, ids })
+        Ok(FinishedRun { ran, summary, samples, ids })
     }
 
     /// A file of so many rows: a question of about 100 characters, and a short answer.

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 pub(crate) struct TimedServer {
     server: LoadServer,
     latency: Duration,
-    noted: Arc<Mutex<Noted>>,
+    noted: Arc<Mutex<RequestLog>>,
 }
 
 #[derive(Default)]
-struct Noted {
+struct RequestLog {
     moments: Vec<Instant>,
     bodies: Option<Vec<Bytes>>,
 }
@@ -25,7 +25,7 @@ impl TimedServer {
         latency: Duration,
         fault: impl Fn(&Request) -> Option<Answer> + Send + Sync + 'static,
     ) -> anyhow::Result<TimedServer> {
-        let noted: Arc<Mutex<Noted>> = Arc::default();
+        let noted: Arc<Mutex<RequestLog>> = Arc::default();
         let answer = completion(ANSWER).after(latency).prepared();
         let server = LoadServer::start({
             let noted = Arc::clone(&noted);
@@ -64,7 +64,7 @@ impl TimedServer {
     }
 }
 
-fn open(noted: &Mutex<Noted>) -> MutexGuard<'_, Noted> {
+fn open(noted: &Mutex<RequestLog>) -> MutexGuard<'_, RequestLog> {
     noted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -6,10 +6,11 @@ use syn::visit::{self, Visit};
 use syn::{ImplItemConst, ItemConst, ItemEnum, ItemStatic, ItemStruct, ItemTrait, ItemType, TraitItemConst};
 
 /// Beginnings of constants that have a standard one: `MAX_`, `MIN_` or `DEFAULT_`.
-const PRIVATE_PREFIXES: [&str; 5] = ["MOST", "LONGEST", "LEAST", "USUAL", "SHORTEST"];
+const PRIVATE_PREFIXES: [&str; 9] =
+    ["FEWEST", "LEAST", "LONGEST", "MOST", "NARROWEST", "OLDEST", "SHORTEST", "SHOWN", "USUAL"];
 
 /// Participles and adverbs, which say what happened to a thing and leave the thing out.
-const BARE_PARTICIPLES: [&str; 57] = [
+const BARE_PARTICIPLES: [&str; 64] = [
     "Again",
     "Ahead",
     "Announced",
@@ -24,11 +25,13 @@ const BARE_PARTICIPLES: [&str; 57] = [
     "Compared",
     "Converted",
     "Counted",
+    "Delimited",
     "Drawn",
     "Earlier",
     "Ended",
     "Escaped",
     "Failed",
+    "Finished",
     "Found",
     "Further",
     "Given",
@@ -46,10 +49,12 @@ const BARE_PARTICIPLES: [&str; 57] = [
     "Matched",
     "Measured",
     "Normalized",
+    "Noted",
     "Parsed",
     "Played",
     "Pooled",
     "Prepared",
+    "Priced",
     "Required",
     "Said",
     "Seen",
@@ -61,6 +66,9 @@ const BARE_PARTICIPLES: [&str; 57] = [
     "Taken",
     "Thing",
     "Told",
+    "Trailing",
+    "Unanswered",
+    "Unscored",
     "Unwrapped",
     "Waiting",
     "Wanted",

@@ -1,6 +1,6 @@
 //! What an answer says, whole or in events.
 
-use crate::conversation::{call_value, count_of};
+use crate::conversation::{call_value, token_count_from_json};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ impl Block {
 
 impl MessageReader {
     fn read_usage(&mut self, usage: Option<&Value>) {
-        let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(count_of);
+        let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(token_count_from_json);
         if let Some(input) = count("input_tokens") {
             let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
             let cached = cached.into_iter().filter_map(count).fold(0, u64::saturating_add);

@@ -1,6 +1,6 @@
 //! What an answer says, whole or in events. Each event has the shape of a whole answer.
 
-use crate::conversation::{call_value, count_of, put_known};
+use crate::conversation::{call_value, put_known, token_count_from_json};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ impl ContentReader {
     /// Takes a whole answer or a piece of one; says whether there was some of the text in it.
     fn add(&mut self, reply: &Value) -> Result<bool, HttpFailure> {
         HttpFailure::check("the answer is an error", reply)?;
-        let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(count_of);
+        let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(token_count_from_json);
         if let Some(prompt_tokens) = count("promptTokenCount") {
             let thought = count("thoughtsTokenCount").unwrap_or(0);
             let completion_tokens = count("candidatesTokenCount").unwrap_or(0).saturating_add(thought);

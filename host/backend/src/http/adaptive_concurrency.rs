@@ -3,7 +3,7 @@
 //! The limit doubles with each round of answers until the host is overloaded for the first time (slow
 //! start), and grows by its square root a round from then on: as long as half of it, and later four fifths, are in
 //! use. A round of requests of which too many were refused for now (429, 503) or not answered in time cuts the
-//! limit to seven tenths, on trial: where the host was overloaded, an answer costs less of its slots then. Where
+//! limit to seven tenths, on probe: where the host was overloaded, an answer costs less of its slots then. Where
 //! it costs as much as before, the limit was not what was wrong; it is given back, and that share of failures is
 //! put up with. So a server that fails at random is still kept busy.
 //!
@@ -14,21 +14,21 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Where a limit begins, unless a share of the most that is allowed is more: whoever allows thousands knows a
-/// server that takes some hundreds.
-const FIRST: f64 = 32.0;
-/// That share.
-const FIRST_SHARE: f64 = 1.0 / 16.0;
-/// What is left of a limit that was too high.
+/// The initial limit, unless [`INITIAL_SHARE`] of the maximum is higher: a suite that allows thousands of requests has a
+/// server that takes hundreds.
+const INITIAL_LIMIT: f64 = 32.0;
+/// The share of the maximum that a limit starts at, if that is more than [`INITIAL_LIMIT`].
+const INITIAL_SHARE: f64 = 1.0 / 16.0;
+/// The factor by which a limit that was too high is decreased.
 const DECREASE_FACTOR: f64 = 0.7;
-/// A share of overloaded answers up to this is put up with.
-const MARGIN: f64 = 0.05;
-/// The largest share that is put up with where cuts do not help; above it the host means what it says.
-const MAX_LATENCY_INCREASE: f64 = 0.3;
-/// How many requests a round has.
-const ROUND: std::ops::RangeInclusive<u32> = 16..=256;
-/// The share of a round that must have ended: one in a hundred may hang for minutes.
-const ENDED: f64 = 0.95;
+/// A share of overloaded replies up to this is always tolerated.
+const OVERLOAD_SHARE_MARGIN: f64 = 0.05;
+/// The largest share of overloaded replies that is tolerated if a decrease of the limit does not reduce it.
+const MAX_TOLERATED_OVERLOAD_SHARE: f64 = 0.3;
+/// The number of requests of a round.
+const ROUND_SIZE_RANGE: std::ops::RangeInclusive<u32> = 16..=256;
+/// The share of a round that must have ended before it is judged: one request in a hundred may hang for minutes.
+const MIN_ENDED_SHARE: f64 = 0.95;
 
 /// The limit, and what it rests on.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) struct AdaptiveConcurrency {
     rounds: VecDeque<LimitRound>,
     /// The number of the first of them.
     first: u64,
-    trial: Option<Probe>,
+    probe: Option<Probe>,
     tolerated: f64,
     /// Whether most requests of the round that was judged last were refused.
     is_refusing: bool,
@@ -51,12 +51,12 @@ pub(super) struct AdaptiveConcurrency {
 /// How a request ended, as far as the limit is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestEnd {
-    /// The host had time for it.
-    Taken,
-    /// The host refused it for now.
-    Refused,
+    /// The host accepted it.
+    Accepted,
+    /// The host refused it for now, by a status such as 429.
+    Throttled,
     /// It was not answered in time.
-    Late,
+    TimedOut,
 }
 
 /// Requests that were sent one after the other.
@@ -75,7 +75,7 @@ struct LimitRound {
 
 impl LimitRound {
     fn is_over(&self) -> bool {
-        self.sent >= self.size && f64::from(self.ended) >= (f64::from(self.size) * ENDED).floor()
+        self.sent >= self.size && f64::from(self.ended) >= (f64::from(self.size) * MIN_ENDED_SHARE).floor()
     }
 
     fn overloaded(&self) -> f64 {
@@ -120,7 +120,7 @@ impl AdaptiveConcurrency {
             cuts: 0,
             rounds: VecDeque::new(),
             first: 0,
-            trial: None,
+            probe: None,
             tolerated: 0.0,
             is_refusing: false,
         }
@@ -176,7 +176,7 @@ impl AdaptiveConcurrency {
     /// Counts a request that is sent, and returns the number of its round. `in_flight` includes it.
     pub(super) fn sent(&mut self, in_flight: usize) -> u64 {
         if self.rounds.back().is_none_or(|round| round.sent >= round.size) {
-            let size = (self.limit as u32).clamp(*ROUND.start(), *ROUND.end());
+            let size = (self.limit as u32).clamp(*ROUND_SIZE_RANGE.start(), *ROUND_SIZE_RANGE.end());
             self.rounds.push_back(LimitRound { size, ..LimitRound::default() });
         }
         if let Some(round) = self.rounds.back_mut() {
@@ -198,9 +198,9 @@ impl AdaptiveConcurrency {
     pub(super) fn ended(&mut self, number: u64, end: RequestEnd, took: Duration) {
         let Some(round) = self.round(number) else { return };
         round.ended += 1;
-        round.refused += u32::from(end == RequestEnd::Refused);
-        round.late += u32::from(end == RequestEnd::Late);
-        if end != RequestEnd::Late {
+        round.refused += u32::from(end == RequestEnd::Throttled);
+        round.late += u32::from(end == RequestEnd::TimedOut);
+        if end != RequestEnd::TimedOut {
             round.spent += took.as_secs_f64();
         }
         let is_over = round.is_over();
@@ -209,7 +209,7 @@ impl AdaptiveConcurrency {
         // say so: many answers may come at once, before anything is sent in their places.
         let (step, full) = if self.is_slow_start { (1.0, 0.5) } else { (1.0 / self.limit.sqrt(), 0.8) };
         let is_full = fullest >= self.limit.floor() * full;
-        if self.is_adaptive && end == RequestEnd::Taken && is_full && self.trial.is_none() {
+        if self.is_adaptive && end == RequestEnd::Accepted && is_full && self.probe.is_none() {
             self.limit = (self.limit + step).min(self.most);
         }
         if is_over {
@@ -228,15 +228,15 @@ impl AdaptiveConcurrency {
         self.rounds.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// The share of overloaded answers that is put up with.
+    /// The share of overloaded replies that is tolerated.
     fn threshold(&self) -> f64 {
-        self.tolerated * 1.25 + MARGIN
+        self.tolerated * 1.25 + OVERLOAD_SHARE_MARGIN
     }
 
     fn judge(&mut self, round: &LimitRound) {
-        let trial = self.trial.take();
+        let probe = self.probe.take();
         // Where the limit can still be the remedy, that is tried first.
-        let is_cut = trial.is_some() || !self.is_adaptive || self.limit < 2.0;
+        let is_cut = probe.is_some() || !self.is_adaptive || self.limit < 2.0;
         self.is_refusing = is_cut && round.refused * 2 > round.ended;
         if !self.is_adaptive {
             return;
@@ -246,19 +246,19 @@ impl AdaptiveConcurrency {
             self.tolerated *= if share < self.tolerated / 2.0 { 0.9 } else { 1.0 };
             return;
         }
-        if let Some(trial) = &trial
-            && !round.exceeds(MAX_LATENCY_INCREASE)
+        if let Some(probe) = &probe
+            && !round.exceeds(MAX_TOLERATED_OVERLOAD_SHARE)
             // Halfway, in proportion, between what it cost and what it would cost a host that is overloaded.
-            && round.cost() > trial.cost * (self.limit / trial.limit).sqrt()
+            && round.cost() > probe.cost * (self.limit / probe.limit).sqrt()
         {
-            self.tolerated = share.max(trial.share).min(MAX_LATENCY_INCREASE);
-            self.limit = self.limit.max(trial.limit);
-            self.is_slow_start = trial.was_slow_start;
+            self.tolerated = share.max(probe.share).min(MAX_TOLERATED_OVERLOAD_SHARE);
+            self.limit = self.limit.max(probe.limit);
+            self.is_slow_start = probe.was_slow_start;
             return;
         }
         let was_slow_start = std::mem::take(&mut self.is_slow_start);
         let begun = Probe { share, cost: round.cost(), limit: self.limit, was_slow_start };
-        self.trial = Some(trial.unwrap_or(begun));
+        self.probe = Some(probe.unwrap_or(begun));
         self.limit = (self.limit * DECREASE_FACTOR).max(1.0);
         self.cuts = self.cuts.saturating_add(1);
         // Requests from before say nothing about the new limit.
@@ -269,7 +269,7 @@ impl AdaptiveConcurrency {
 
 /// Where a limit begins that is never above `most`.
 fn first(most: f64) -> f64 {
-    most.min(FIRST).max((most * FIRST_SHARE).floor())
+    most.min(INITIAL_LIMIT).max((most * INITIAL_SHARE).floor())
 }
 
 #[cfg(test)]

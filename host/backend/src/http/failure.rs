@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 /// How much of a server's error is kept.
-const SHOWN_CHARACTERS: usize = 500;
+const MAX_SHOWN_CHARACTERS: usize = 500;
 
 /// A request that failed once.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,7 +165,7 @@ impl Refusal<'_> {
 /// The start of a text of the server's, without secrets: half of one would not be known as such.
 pub(crate) fn shown(text: &str) -> String {
     let text = redact(text.trim());
-    match text.char_indices().nth(SHOWN_CHARACTERS) {
+    match text.char_indices().nth(MAX_SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.into_owned(),
     }

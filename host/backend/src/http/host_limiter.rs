@@ -333,9 +333,9 @@ impl RequestPermit<'_> {
                 AttemptOutcome::TimedOut | AttemptOutcome::ConnectionError => {}
             }
             let end = match outcome {
-                AttemptOutcome::Throttled => RequestEnd::Refused,
-                AttemptOutcome::TimedOut => RequestEnd::Late,
-                AttemptOutcome::Answered | AttemptOutcome::ConnectionError => RequestEnd::Taken,
+                AttemptOutcome::Throttled => RequestEnd::Throttled,
+                AttemptOutcome::TimedOut => RequestEnd::TimedOut,
+                AttemptOutcome::Answered | AttemptOutcome::ConnectionError => RequestEnd::Accepted,
             };
             state.concurrency.ended(sent.round, end, now.saturating_duration_since(sent.at));
             state.in_flight = state.in_flight.saturating_sub(1);

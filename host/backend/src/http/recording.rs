@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// What the head of a file says.
-const FORMAT: &str = "gage-host-http-tape";
+const FORMAT: &str = "gage-host-http-recording";
 /// The version that is written and read.
 const VERSION: u32 = 1;
 

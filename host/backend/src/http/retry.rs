@@ -1,6 +1,6 @@
 //! Retries: one request from the first attempt to its end.
 //!
-//! `backon` 1.6 could take the server's wait (`adjust`) and the slot that is lent meanwhile (`sleep`), but gives its closures only
+//! `backon` 1.6 could take the server's wait (`adjust`) and the slot that is released meanwhile (`sleep`), but gives its closures only
 //! the error of an attempt: how many attempts a request has depends on whether the host answered others meanwhile, so schedule,
 //! condition and limit would all be closures of this module.
 

@@ -19,7 +19,7 @@ pub struct ModelClient {
     pub files: PinnedFiles,
 }
 
-/// What a link knows.
+/// The state of a client.
 #[derive(Default)]
 pub struct ClientState {
     /// Where messages go; nothing while there is no model, and after it ended.
@@ -289,7 +289,7 @@ mod tests {
     /// A model that was started anew counts from nothing; what the one before it had counted is not lost by that.
     #[test]
     fn counts_of_a_model_that_crashed_are_kept() {
-        let link = ModelClient::default();
+        let client = ModelClient::default();
         let counted = |models: u64| Counts {
             evaluated_tokens: 7 * models,
             reused_tokens: 5 * models,
@@ -299,11 +299,11 @@ mod tests {
             most_requests: 2,
         };
         for models in 1..4 {
-            link.on_message(done(0));
-            link.on_message(done(1));
-            assert_eq!(link.state().counts, counted(models));
-            link.state().on_crash(|| BackendError::new(BackendErrorKind::ModelCrashed, "crashed"));
-            assert_eq!(link.state().counts, counted(models), "before the next one answers");
+            client.on_message(done(0));
+            client.on_message(done(1));
+            assert_eq!(client.state().counts, counted(models));
+            client.state().on_crash(|| BackendError::new(BackendErrorKind::ModelCrashed, "crashed"));
+            assert_eq!(client.state().counts, counted(models), "before the next one answers");
         }
     }
 
@@ -311,13 +311,13 @@ mod tests {
     /// that one fails, the others are answered.
     #[tokio::test]
     async fn only_what_crashes_twice_by_itself_fails() {
-        let link = Arc::new(ModelClient::default());
+        let client = Arc::new(ModelClient::default());
         let (outbox, inbox) = channel();
-        link.state().outbox = Some(outbox);
+        client.state().outbox = Some(outbox);
         let ask = |name: &str| {
-            let (link, job) =
-                (Arc::clone(&link), Job { name: name.to_owned(), task: Task::Roll(Prompt::default()) });
-            tokio::spawn(async move { link.ask(job).await })
+            let (client, job) =
+                (Arc::clone(&client), Job { name: name.to_owned(), task: Task::Roll(Prompt::default()) });
+            tokio::spawn(async move { client.ask(job).await })
         };
         let mut replies = Vec::new();
         for name in ["guilty", "beside", "behind"] {
@@ -326,14 +326,14 @@ mod tests {
         }
         assert_eq!(asked(&inbox), [0, 1, 2]);
         // What only waits when the model crashes is not suspected.
-        link.on_message(FromModel::Started(2));
-        link.on_message(FromModel::Queued(2));
-        link.on_message(FromModel::Started(0));
-        link.on_message(FromModel::Started(1));
+        client.on_message(FromModel::Started(2));
+        client.on_message(FromModel::Queued(2));
+        client.on_message(FromModel::Started(0));
+        client.on_message(FromModel::Started(1));
         let failed = || BackendError::new(BackendErrorKind::ModelCrashed, "crashed");
         let crash = || {
             let (outbox, inbox) = channel();
-            let mut state = link.state();
+            let mut state = client.state();
             state.on_crash(failed);
             state.outbox = Some(outbox);
             state.send_pending();
@@ -341,21 +341,21 @@ mod tests {
         };
         let inbox = crash();
         assert_eq!(asked(&inbox), [0], "the suspects come one at a time");
-        link.on_message(FromModel::Started(0));
+        client.on_message(FromModel::Started(0));
         let inbox = crash();
         assert_eq!(asked(&inbox), [1]);
-        link.on_message(FromModel::Started(1));
-        link.on_message(done(1));
+        client.on_message(FromModel::Started(1));
+        client.on_message(done(1));
         assert_eq!(asked(&inbox), [2], "then what had not begun");
-        link.on_message(done(2));
+        client.on_message(done(2));
         let mut ends = Vec::new();
         for reply in replies {
             ends.push(reply.await.expect("no panic").map_err(|error| (error.kind, error.attempts)).err());
         }
         assert_eq!(ends, [Some((BackendErrorKind::ModelCrashed, 2)), None, None]);
-        link.state().fail_all(failed());
+        client.state().fail_all(failed());
         assert!(
-            link.ask(Job { name: "late".to_owned(), task: Task::Roll(Prompt::default()) }).await.is_err()
+            client.ask(Job { name: "late".to_owned(), task: Task::Roll(Prompt::default()) }).await.is_err()
         );
     }
 
@@ -384,32 +384,32 @@ mod tests {
             let loaded = LoadedModel { facts, settings, kernels, projector: None, grammar: None, build };
             FromModel::Opened(Box::new(loaded))
         };
-        let link = ModelClient::default();
+        let client = ModelClient::default();
         let (opening, opened) = oneshot::channel();
-        link.state().opening = Some(opening);
-        link.on_message(loaded(8));
+        client.state().opening = Some(opening);
+        client.on_message(loaded(8));
         assert!(opened.await.expect("an answer").is_ok());
-        link.on_message(loaded(8));
-        assert!(link.state().ended.is_none());
-        link.on_message(loaded(4));
-        let ended = link.state().ended.clone().expect("it ended");
+        client.on_message(loaded(8));
+        assert!(client.state().ended.is_none());
+        client.on_message(loaded(4));
+        let ended = client.state().ended.clone().expect("it ended");
         assert_eq!(ended.kind, BackendErrorKind::ModelLost);
         assert!(ended.message.contains("other settings than before"), "{}", ended.message);
     }
 
     #[tokio::test]
     async fn what_is_given_up_is_told_to_the_model() {
-        let link = Arc::new(ModelClient::default());
+        let client = Arc::new(ModelClient::default());
         let (outbox, inbox) = channel();
-        link.state().outbox = Some(outbox);
+        client.state().outbox = Some(outbox);
         let job = Job { name: "dropped".to_owned(), task: Task::Roll(Prompt::default()) };
         {
-            let waiting = link.ask(job);
+            let waiting = client.ask(job);
             tokio::pin!(waiting);
             assert!(futures::poll!(waiting.as_mut()).is_pending());
         }
         assert!(matches!(inbox.try_recv(), Ok(ToModel::Ask(0, _))));
         assert!(matches!(inbox.try_recv(), Ok(ToModel::Cancel(0))));
-        assert!(link.state().pending.is_empty());
+        assert!(client.state().pending.is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Texts to vectors.
 
 use crate::api::EmbedOutput;
-use crate::conversation::count_of;
+use crate::conversation::token_count_from_json;
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{Object, Usage};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ impl ReplyReader for EmbeddingReader {
             let message = format!("the answer does not hold {} vectors of one length", self.0);
             return Err(HttpFailure::protocol(message));
         }
-        let tokens = reply.pointer("/usage/prompt_tokens").and_then(count_of);
+        let tokens = reply.pointer("/usage/prompt_tokens").and_then(token_count_from_json);
         let usage = tokens.map(|prompt_tokens| Usage { prompt_tokens, completion_tokens: 0 });
         Ok(EmbedOutput { vectors, usage })
     }

@@ -1,6 +1,6 @@
 //! What an answer says, whether it came as a whole or was put together from a stream.
 
-use crate::conversation::{count_of, put_known};
+use crate::conversation::{put_known, token_count_from_json};
 use crate::http::HttpFailure;
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ pub(super) fn finish_of(reason: Option<&str>) -> FinishReason {
 }
 
 fn usage_of(reply: &Value) -> Option<Usage> {
-    let count = |key: &str| reply.get("usage")?.get(key).and_then(count_of);
+    let count = |key: &str| reply.get("usage")?.get(key).and_then(token_count_from_json);
     count("prompt_tokens").map(|prompt_tokens| Usage {
         prompt_tokens,
         completion_tokens: count("completion_tokens").unwrap_or(0),

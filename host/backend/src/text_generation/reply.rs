@@ -1,6 +1,6 @@
 //! What an answer says, whole or in events.
 
-use crate::conversation::count_of;
+use crate::conversation::token_count_from_json;
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::Value;
@@ -29,7 +29,7 @@ impl TextReader<'_> {
             Some("eos_token" | "stop_sequence") | None => FinishReason::Stop,
             Some(_) => FinishReason::Other,
         };
-        let number = |key: &str| details.and_then(|details| details.get(key)).and_then(count_of);
+        let number = |key: &str| details.and_then(|details| details.get(key)).and_then(token_count_from_json);
         let usage = number("generated_tokens").map(|completion_tokens| Usage {
             prompt_tokens: details
                 .and_then(|details| details.get("prefill")?.as_array())

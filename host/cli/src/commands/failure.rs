@@ -108,7 +108,7 @@ fn help_for(error: &RunnerError) -> Option<String> {
 /// Errors of the user's making end with another code than those of the program or the machine.
 fn refuse_run(error: RunError) -> anyhow::Result<ExitCode> {
     match error {
-        RunError::Different(_) | RunError::Changed { .. } | RunError::Data(_) => {
+        RunError::IdentityMismatch(_) | RunError::Changed { .. } | RunError::Data(_) => {
             let message = format!("{:#}", anyhow::Error::new(error));
             Ok(terminal::usage_error(&message, Some("use another --run-id to begin a new run")))
         }

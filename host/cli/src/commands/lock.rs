@@ -1,7 +1,7 @@
 //! `gage-host lock`: what a suite is made from, and what of it has changed.
 
 use super::listener::Listener;
-use super::lock_differences::{help_for_withheld, table, to_json};
+use super::lock_differences::{help_for_redacted, table, to_json};
 use super::{failure, setup};
 use crate::arguments::{DEFAULT_LOG, LockArguments};
 use crate::exit_code::ExitCode;
@@ -65,7 +65,7 @@ fn print_stale(
          over with --update, or a part of it with --update PART; the lock is as it was{}",
         outcome.path.display(),
         table(differences),
-        help_for_withheld(differences)
+        help_for_redacted(differences)
     ));
     Ok(ExitCode::LockMismatch)
 }
@@ -78,7 +78,7 @@ fn print_comparison(
     if arguments.print.json {
         terminal::print_line(format_args!("{:#}", to_json(differences)))?;
     } else if !differences.is_empty() {
-        terminal::print_line(format_args!("{}{}", table(differences), help_for_withheld(differences)))?;
+        terminal::print_line(format_args!("{}{}", table(differences), help_for_redacted(differences)))?;
     } else if !arguments.print.quiet {
         terminal::print_line(format_args!("{}: nothing differs", outcome.path.display()))?;
     }

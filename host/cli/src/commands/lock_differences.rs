@@ -18,21 +18,21 @@ pub(super) fn refuse_mismatch(path: &Path, differences: &[Difference]) -> ExitCo
          with `gage-host lock SUITE --check`, and take it over with `gage-host lock SUITE --update`{}",
         path.display(),
         table(differences),
-        help_for_withheld(differences)
+        help_for_redacted(differences)
     ));
     ExitCode::LockMismatch
 }
 
 /// Prints what differs from a lock in a suite that cannot be used.
 pub(super) fn show(differences: &[Difference]) {
-    terminal::eprint_line(format_args!("\n{}{}", table(differences), help_for_withheld(differences)));
+    terminal::eprint_line(format_args!("\n{}{}", table(differences), help_for_redacted(differences)));
 }
 
 /// What to do about values that nobody may see, where one is another; begins with a line break.
-pub(super) fn help_for_withheld(differing: &[Difference]) -> &'static str {
-    match differing.iter().any(|one| one.place.starts_with("settings.withheld")) {
+pub(super) fn help_for_redacted(differing: &[Difference]) -> &'static str {
+    match differing.iter().any(|one| one.place.starts_with("settings.redacted")) {
         true => {
-            "\n  help: `settings.withheld` holds digests of values that are not written down: set the variable of such a value to \
+            "\n  help: `settings.redacted` holds digests of values that are not written down: set the variable of such a value to \
              what it was; or, where it was meant to change, take it over with `gage-host lock SUITE --update settings`. Keys that \
              only say who asks belong into `api_key` or `headers`, which no lock pins"
         }

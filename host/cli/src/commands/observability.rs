@@ -3,7 +3,7 @@
 use crate::arguments::{LogArguments, ObserveArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal::{stderr_around_view, usage_error};
-use gage_observe::{LogFormat, LogSettings, init_logs};
+use gage_observe::{LogError, LogFormat, LogSettings, init_logs};
 use gage_runner::{EventsHttp, ObserveOptions};
 use std::time::Duration;
 
@@ -18,8 +18,13 @@ pub(crate) fn logs(arguments: &LogArguments, observe: Option<&ObserveArguments>)
         file: arguments.log_file.clone(),
         sink: observe.filter(|observe| observe.log_sink).map(|observe| observe.log_sink_level),
     };
-    let help = Some("write a filter like info, or warn,plugin=debug");
-    init_logs(&settings, stderr_around_view).map_err(|message| usage_error(&message, help))
+    init_logs(&settings, stderr_around_view).map_err(|error| {
+        let help = match &error {
+            LogError::Filter { .. } => "write a filter like info, or warn,plugin=debug",
+            LogError::File { .. } => "name a file in a folder that exists and can be written to",
+        };
+        usage_error(&error.to_string(), Some(help))
+    })
 }
 
 /// The recipients of events, counters and traces that the command line names.

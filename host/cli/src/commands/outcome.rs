@@ -152,7 +152,10 @@ fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
             format!("the run {run_id} ended early ({reason}): only the answers that it has are scored")
         }
         Shortfall::ParentUnfinished { run_id, status } => {
-            format!("the run {run_id} is {}: only the answers that it has are scored", status.name())
+            format!(
+                "the run {run_id} has not ended (status `{}`): only the answers that it has are scored",
+                status.name()
+            )
         }
     }
 }

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 /// The share of samples that change between two runs which have nothing in common and get half of them right: of unrelated
 /// runs the share at which a loss is hardest to find.
-const CHANGED: f64 = 0.5;
+const ASSUMED_CHANGED_SHARE: f64 = 0.5;
 
 pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
-    setup::logs(&arguments.log).map_err(|message| {
-        terminal::usage_error(&message, Some("write it like info, or warn,plugin=debug"))
+    setup::logs(&arguments.log).map_err(|error| {
+        terminal::usage_error(&error.to_string(), Some("write it like info, or warn,plugin=debug"))
     })?;
     let tokenizer = arguments.tokenizer.as_deref().map(TokenCounter::read).transpose();
     let tokenizer = tokenizer.map_err(|message| terminal::usage_error(&message, None))?;
@@ -59,7 +59,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
 /// perplexities.
 fn detectable(plan: &Plan, task: &TaskEstimate) -> Option<f64> {
     let planned = plan.tasks.iter().find(|planned| planned.spec.task_id == task.task_id)?;
-    smallest_visible_loss(task.samples?, CHANGED).filter(|_| planned.scoring.may_give_shares())
+    smallest_visible_loss(task.samples?, ASSUMED_CHANGED_SHARE).filter(|_| planned.scoring.may_give_shares())
 }
 
 /// The budgets that the run would, or may, use up.
@@ -92,7 +92,7 @@ fn document(arguments: &PlanArguments, plan: &Plan, estimate: &Estimate, exceede
         "latency_s": {"low": arguments.latency.0, "high": arguments.latency.1},
         "power": 0.8,
         "alpha": 0.05,
-        "changed": CHANGED,
+        "changed": ASSUMED_CHANGED_SHARE,
     });
     document["exceeded_budgets"] = json!(exceeded);
     document

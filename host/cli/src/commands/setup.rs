@@ -8,7 +8,7 @@ use crate::terminal;
 use gage_backend::ModelProgram;
 use gage_config::{PipelineConfig, Problems};
 use gage_data::{LocateOptions, NoProgress};
-use gage_observe::{LogSettings, init_logs};
+use gage_observe::{LogError, LogSettings, init_logs};
 use gage_plugin::{ComponentCompiler, PluginHost, Registry, RegistryError};
 use gage_runner::{
     CancelToken, Context, HostSettings, RunProgress, RunnerError, SuiteDefaults, SuiteSource, Variables,
@@ -22,7 +22,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// When the filter is not valid.
-pub(crate) fn logs(filter: &str) -> Result<(), String> {
+pub(crate) fn logs(filter: &str) -> Result<(), LogError> {
     init_logs(&LogSettings { filter: filter.to_owned(), ..LogSettings::default() }, std::io::stderr)
 }
 

@@ -7,7 +7,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 /// Shorter compilations are not worth a line.
-const PATIENCE: Duration = Duration::from_secs(1);
+const MIN_SHOWN_DURATION: Duration = Duration::from_secs(1);
 
 /// Shows compilations on the standard error stream.
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl CompilingLine {
     pub(crate) fn note(&self, progress: CompileProgress<'_>) {
         let mut shown = self.shown.lock();
         match (&*shown, progress.is_over) {
-            (None, false) if progress.elapsed >= PATIENCE => *shown = Some(begin(&progress)),
+            (None, false) if progress.elapsed >= MIN_SHOWN_DURATION => *shown = Some(begin(&progress)),
             (None, _) | (Some(_), false) => {}
             (Some(ShownLine::Live(line)), true) => {
                 line.finish_and_clear();

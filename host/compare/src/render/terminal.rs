@@ -12,12 +12,12 @@ const HEADING: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
 /// Lines are never made narrower than this.
-const NARROWEST: usize = 40;
+const MIN_PAGE_COLUMNS: usize = 40;
 
 /// Draws a comparison within so many columns: for every metric the samples that became worse, the figures,
 /// what drifted, and why the gate says what it says. Ends with a newline.
 pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) -> String {
-    let mut page = TerminalText { text: String::new(), width: width.max(NARROWEST), colour };
+    let mut page = TerminalText { text: String::new(), width: width.max(MIN_PAGE_COLUMNS), colour };
     page.run("base", &comparison.base);
     page.run("new", &comparison.new);
     if comparison.same_run {

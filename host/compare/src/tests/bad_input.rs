@@ -282,9 +282,11 @@ fn without_journals_the_samples_themselves_are_compared() {
         let mut run = Run::of(&scores(3, 0));
         for record in &mut run.records {
             record.sample =
-                json!({"id": record.sample_id, "q": "same", "_dataset_metadata": {"path": question}});
+                json!({"id": record.sample_id, "q": "same", "_dataset_metadata": {"path": question}}).into();
         }
-        run.records[2].sample["q"] = json!(question);
+        let mut sample = run.records[2].sample.clone().into_value();
+        sample["q"] = json!(question);
+        run.records[2].sample = sample.into();
         run
     };
     let (base, new) = (run("a").write(root.path(), "base"), run("b").write(root.path(), "new"));

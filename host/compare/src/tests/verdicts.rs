@@ -82,7 +82,7 @@ fn samples_of_one_cluster_count_once() {
     let run = |wrong: usize| {
         let mut run = Run::of(&scores(60, wrong));
         for record in &mut run.records {
-            record.sample = json!({"metadata": {"text": record.index / 20}});
+            record.sample = json!({"metadata": {"text": record.index / 20}}).into();
         }
         let task = json!({"task_id": "t", "dataset_id": "rows", "cluster_by": "metadata.text"});
         run.identity = super::runs::identity("model", &task);
@@ -103,7 +103,7 @@ fn over_all_tasks_the_samples_of_one_cluster_count_together() {
     let run = |wrong: usize, cluster_by: Option<&str>| {
         let mut run = Run::of(&scores(60, wrong));
         for record in &mut run.records {
-            record.sample = json!({"metadata": {"text": record.index / 5}});
+            record.sample = json!({"metadata": {"text": record.index / 5}}).into();
         }
         let mut second = run.records.clone();
         second.iter_mut().for_each(|record| record.task_id = "u".to_owned());
@@ -222,7 +222,8 @@ fn drift_is_shown_by_slice_and_by_tag() {
     let run = |wrong: usize| {
         let mut run = Run::of(&scores(200, wrong));
         for record in &mut run.records {
-            record.sample = json!({"metadata": {"level": if record.index < 50 { "hard" } else { "easy" }}});
+            record.sample =
+                json!({"metadata": {"level": if record.index < 50 { "hard" } else { "easy" }}}).into();
             let card = record.metrics[0].card.as_mut().unwrap();
             if card.primary_score == Some(0.0) {
                 card.error_tags = vec!["wrong_unit".to_owned()];

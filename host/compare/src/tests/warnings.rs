@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 fn clustered(by: Option<&str>) -> Run {
     let mut run = Run::of(&scores(200, 4));
     for record in &mut run.records {
-        record.sample = json!({"metadata": {"text": record.index / 10, "other": record.index / 20}});
+        record.sample = json!({"metadata": {"text": record.index / 10, "other": record.index / 20}}).into();
     }
     run.tasks[0].cluster_by = by.map(str::to_owned);
     run.tasks[0].metrics[0].scales = vec![("score".to_owned(), [0.0, 1.0])];

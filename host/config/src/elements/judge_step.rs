@@ -22,7 +22,7 @@ use strum::{IntoStaticStr, VariantArray};
 /// How the scores of several judges become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
-pub enum Combine {
+pub enum ScoreCombination {
     /// The mean of the scores; the default.
     Mean,
     /// The side that more judges are on: a score of 0.5 or more is for the answer; a tie is 0.5.
@@ -35,7 +35,7 @@ pub struct JudgeStep {
     /// The judges, each asked about every answer.
     pub judges: Vec<JudgeSpec>,
     /// How their scores become one.
-    pub combine: Combine,
+    pub combine: ScoreCombination,
     /// How often a judge is asked at most where its reply cannot be read; default 3.
     pub attempts: u32,
     /// Where the step is written.
@@ -84,7 +84,7 @@ impl JudgeStep {
         let attempts = table.number("attempts", 1..=10, problems);
         JudgeStep {
             judges,
-            combine: table.variant("combine", problems).unwrap_or(Combine::Mean),
+            combine: table.variant("combine", problems).unwrap_or(ScoreCombination::Mean),
             attempts: attempts.unwrap_or(DEFAULT_ATTEMPTS),
             span: node.span,
         }

@@ -7,7 +7,7 @@ use crate::source::Span;
 
 /// What a price is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Priced {
+pub enum PriceTarget {
     /// A backend, by its id.
     Backend(String),
     /// Every backend that asks for a model of this name.
@@ -18,7 +18,7 @@ pub enum Priced {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceSpec {
     /// Whose tokens.
-    pub of: Priced,
+    pub of: PriceTarget,
     /// A million tokens of prompts.
     pub prompt: f64,
     /// A million tokens of completions.
@@ -38,8 +38,8 @@ impl PriceSpec {
         };
         let (prompt, completion) = (price("prompt"), price("completion"));
         let of = match (backend, model) {
-            (Some(id), None) => Some(Priced::Backend(id)),
-            (None, Some(name)) => Some(Priced::Model(name)),
+            (Some(id), None) => Some(PriceTarget::Backend(id)),
+            (None, Some(name)) => Some(PriceTarget::Model(name)),
             _ => {
                 problems
                     .error(node.span, &table.path, "a price is for a `backend_id` or for a `model`")

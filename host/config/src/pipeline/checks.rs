@@ -3,7 +3,7 @@
 use super::PipelineConfig;
 use crate::elements::backend::BackendSpec;
 use crate::elements::check_unique;
-use crate::elements::pricing::Priced;
+use crate::elements::pricing::PriceTarget;
 use crate::elements::role::{RoleAdapterSpec, RoleType};
 use crate::elements::step_order::{StepKind, TOOL_ROLES};
 use crate::elements::task::TaskSpec;
@@ -157,12 +157,12 @@ fn check_pricing(config: &PipelineConfig, root: &Node, problems: &mut Problems) 
     let are_known = config.backends.len() >= written;
     for (place, price) in config.pricing.iter().enumerate() {
         let (key, name, known): (_, _, Vec<&str>) = match &price.of {
-            Priced::Backend(id) => (
+            PriceTarget::Backend(id) => (
                 "backend_id",
                 id,
                 config.backends.iter().map(|backend| backend.backend_id.as_str()).collect(),
             ),
-            Priced::Model(name) => {
+            PriceTarget::Model(name) => {
                 ("model", name, config.backends.iter().filter_map(BackendSpec::model).collect())
             }
         };

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// Numbers with more digits are compared as text.
 const MAX_EXACT_DIGITS: usize = 15;
 /// How much of a long text a message shows.
-const SHOWN_CHARACTERS: usize = 80;
+const MAX_SHOWN_CHARACTERS: usize = 80;
 
 /// Reads a label, which must agree with the first reference where both are given. A missing one is
 /// the text of that reference.
@@ -86,7 +86,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
+    let mut shown: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
     if shown.len() < text.len() {
         shown.push('…');
     }

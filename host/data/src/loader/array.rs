@@ -12,7 +12,7 @@ use scan::{ScanStatus, ValueScanner};
 
 const IS_LINES: &str = "this is JSON Lines; use loader: jsonl";
 /// How many keys a message names.
-const SHOWN_KEYS: usize = 12;
+const MAX_SHOWN_KEYS: usize = 12;
 /// How many objects deep arrays are looked for that a message names.
 const MAX_DEPTH: usize = 4;
 
@@ -126,7 +126,7 @@ impl Array {
                     self.seek(None, &format!("{before}{key}."), keys, depth + 1)?;
                 }
                 (_, value) => {
-                    if value == Some(b'[') && keys.len() < SHOWN_KEYS {
+                    if value == Some(b'[') && keys.len() < MAX_SHOWN_KEYS {
                         keys.push(format!("{before}{key}"));
                     }
                     self.value(None)?;

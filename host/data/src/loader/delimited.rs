@@ -8,7 +8,7 @@ use crate::row::RowPosition;
 use crate::source::FormatOptions;
 use fields::FieldSplitter;
 
-pub(crate) struct Delimited {
+pub(crate) struct DelimitedLoader {
     input: Input,
     fields: FieldSplitter,
     /// The names of the columns, written as JSON keys with their colon.
@@ -25,14 +25,14 @@ struct DelimitedLines {
     problem: Option<String>,
 }
 
-impl Delimited {
+impl DelimitedLoader {
     /// Reads the header, unless the columns are named.
     pub(crate) fn open(
         input: Input,
         options: &FormatOptions,
         delimiter: u8,
-    ) -> Result<Delimited, LoaderError> {
-        let mut delimited = Delimited {
+    ) -> Result<DelimitedLoader, LoaderError> {
+        let mut delimited = DelimitedLoader {
             input,
             fields: FieldSplitter::new(delimiter),
             keys: Vec::new(),
@@ -122,7 +122,7 @@ impl Delimited {
 
     /// Reads a line. Of one that is too long the fields learn only where they end.
     fn read_line(&mut self, line: &mut Vec<u8>, is_skimmed: &mut bool) -> Result<u64, LoaderError> {
-        let Delimited { input, fields, .. } = self;
+        let DelimitedLoader { input, fields, .. } = self;
         input.read_line_with(line, |kept, beyond| {
             if !std::mem::replace(is_skimmed, true) {
                 fields.feed(kept, false);
@@ -166,7 +166,7 @@ impl Delimited {
     }
 }
 
-impl Loader for Delimited {
+impl Loader for DelimitedLoader {
     fn next(&mut self) -> Result<Option<Record>, LoaderError> {
         let Some(DelimitedLines { first, mut bytes, problem }) = self.read()? else { return Ok(None) };
         self.check_first(first)?;

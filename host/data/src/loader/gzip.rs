@@ -14,7 +14,7 @@ const SECOND: u8 = 0x8b;
     "the gzip stream is over, and bytes follow that are no gzip (the first is {first:#04x}); unpack the file with gzip \
      -dc, which passes over them, and pack it again"
 )]
-pub(crate) struct Trailing {
+pub(crate) struct TrailingBytesError {
     first: u8,
 }
 
@@ -44,7 +44,7 @@ impl<R: BufRead> Read for Gzip<R> {
                 [FIRST] | [FIRST, SECOND, ..] => {
                     self.member = self.member.take().map(|member| GzDecoder::new(member.into_inner()));
                 }
-                [first, ..] => return Err(Error::other(Trailing { first: *first })),
+                [first, ..] => return Err(Error::other(TrailingBytesError { first: *first })),
             }
         }
         Ok(0)

@@ -1,6 +1,6 @@
 //! Bytes of a text file, decompressed where it is compressed.
 
-use super::gzip::{Gzip, Trailing};
+use super::gzip::{Gzip, TrailingBytesError};
 use super::{FileKind, LoaderError, MAX_ROW_BYTES};
 use gage_config::FileFormat;
 use std::fs::File;
@@ -116,7 +116,7 @@ impl Input {
 fn fault(packing: Option<&str>, error: std::io::Error) -> LoaderError {
     match packing {
         Some(packing) if error.raw_os_error().is_none() => match error.kind() {
-            _ if error.get_ref().is_some_and(|inner| inner.is::<Trailing>()) => {
+            _ if error.get_ref().is_some_and(|inner| inner.is::<TrailingBytesError>()) => {
                 LoaderError::Damaged(error.to_string())
             }
             ErrorKind::UnexpectedEof => LoaderError::Damaged(format!("the {packing} stream is cut off")),

@@ -3,7 +3,7 @@
 use gage_core::printable_line;
 
 /// How much of a source is shown in a message, in characters.
-const SHOWN_CHARACTERS: usize = 120;
+const MAX_SHOWN_CHARACTERS: usize = 120;
 
 /// In which way media are wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ impl MediaError {
 
 /// The beginning of a source, on one line.
 pub(super) fn shown(source: &str) -> String {
-    let mut short: String = source.chars().take(SHOWN_CHARACTERS).collect();
+    let mut short: String = source.chars().take(MAX_SHOWN_CHARACTERS).collect();
     if short.len() < source.len() {
         short.push('…');
     }

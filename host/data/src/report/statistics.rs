@@ -1,7 +1,7 @@
 //! Statistics of a dataset: lengths, answers, labels, duplicates, media.
 
 use super::tokens::TokenCounter;
-use super::validation::{Unanswered, UnansweredCounts};
+use super::validation::{ReferenceProblem, UnansweredCounts};
 use gage_core::{Digest, Sample, text_of};
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 /// Values of a label that are told apart; what comes later is counted together.
 const MAX_DISTINCT_VALUES: usize = 1_000;
 /// Values that a report shows of each label.
-const SHOWN_VALUES: usize = 10;
+const MAX_SHOWN_VALUES: usize = 10;
 
 /// How often something occurs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,7 +62,7 @@ pub struct StatisticsReport {
     /// Samples without a reference.
     pub without_reference: u64,
     /// Samples in which metrics may find nothing to compare answers with.
-    pub unanswered: Vec<Unanswered>,
+    pub unanswered: Vec<ReferenceProblem>,
 }
 
 /// Counts what is in Samples.
@@ -99,7 +99,7 @@ impl Values {
         let counts = self.counts.iter().map(|(value, count)| Count { value: value.clone(), count: *count });
         let mut counts: Vec<Count> = counts.chain(others).collect();
         counts.sort_by(|one, two| two.count.cmp(&one.count).then_with(|| one.value.cmp(&two.value)));
-        counts.truncate(SHOWN_VALUES);
+        counts.truncate(MAX_SHOWN_VALUES);
         counts
     }
 }
@@ -240,7 +240,7 @@ impl Statistics {
     }
 
     fn duplicate(&mut self, sample: &Sample) {
-        const SHOWN: usize = 5;
+        const MAX_SHOWN_VALUES: usize = 5;
         // Everything that a model is shown or held to; not where the row is from, and what else is known of it.
         let content = format!(
             "{:?}\0{:?}\0{:?}\0{:?}\0{:?}\0{:?}\0{:?}",
@@ -256,7 +256,7 @@ impl Statistics {
         let short = u64::from_str_radix(digest.hex().get(..16).unwrap_or_default(), 16).unwrap_or_default();
         if !self.seen.insert(short) {
             self.duplicates += 1;
-            if self.first_duplicates.len() < SHOWN {
+            if self.first_duplicates.len() < MAX_SHOWN_VALUES {
                 self.first_duplicates.push(sample.id.clone());
             }
         }

@@ -5,7 +5,7 @@ use gage_core::{AnswerProblem, Outcome};
 use serde::Serialize;
 
 /// Offenders that are kept of each reason.
-const SHOWN: usize = 3;
+const MAX_SHOWN_PROBLEMS: usize = 3;
 /// Reasons that are told apart; further ones are counted together.
 const MAX_REASONS: usize = 64;
 
@@ -38,7 +38,7 @@ pub struct Offender {
 
 /// Samples that metrics may find nothing in to compare answers with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unanswered {
+pub struct ReferenceProblem {
     /// `missing_reference` or `unknown_reference`, as metrics tag such Samples.
     pub kind: &'static str,
     /// What is wrong.
@@ -51,24 +51,24 @@ pub struct Unanswered {
 
 /// Counts Samples without a usable answer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct UnansweredCounts(Vec<Unanswered>);
+pub(crate) struct UnansweredCounts(Vec<ReferenceProblem>);
 
 impl UnansweredCounts {
     pub(crate) fn add(&mut self, problem: AnswerProblem, id: &str) {
         let place = self.0.iter().position(|known| known.kind == problem.name()).unwrap_or_else(|| {
             let (kind, message) = (problem.name(), problem.to_string());
-            self.0.push(Unanswered { kind, message, count: 0, first: Vec::new() });
+            self.0.push(ReferenceProblem { kind, message, count: 0, first: Vec::new() });
             self.0.len() - 1
         });
         let known = &mut self.0[place];
         known.count += 1;
-        if known.first.len() < SHOWN {
+        if known.first.len() < MAX_SHOWN_PROBLEMS {
             known.first.push(id.to_owned());
         }
     }
 
     /// The most frequent kind first.
-    pub(crate) fn finish(self) -> Vec<Unanswered> {
+    pub(crate) fn finish(self) -> Vec<ReferenceProblem> {
         let mut counts = self.0;
         counts.sort_by_key(|known| std::cmp::Reverse(known.count));
         counts
@@ -101,7 +101,7 @@ pub struct ValidationReport {
     /// Why rows are no Samples, the most frequent reason first.
     pub reasons: Vec<Reason>,
     /// Samples without a usable answer. They are valid: not all metrics need one.
-    pub unanswered: Vec<Unanswered>,
+    pub unanswered: Vec<ReferenceProblem>,
 }
 
 impl Validation {
@@ -132,7 +132,7 @@ impl Validation {
         });
         let reason = &mut self.reasons[place];
         reason.count += 1;
-        if reason.first.len() < SHOWN {
+        if reason.first.len() < MAX_SHOWN_PROBLEMS {
             reason.first.push(Offender {
                 index: prepared.index,
                 message: rejection.message.clone(),
@@ -203,7 +203,7 @@ mod tests {
         let report = validation.finish(2, 1);
         assert_eq!((report.rows, report.samples, report.invalid), (6, 0, 5));
         assert_eq!(report.reasons.iter().map(|reason| reason.count).collect::<Vec<_>>(), [5, 1]);
-        assert_eq!(report.reasons[0].first.len(), SHOWN);
+        assert_eq!(report.reasons[0].first.len(), MAX_SHOWN_PROBLEMS);
         assert_eq!(report.reasons[0].first[0].message, "line 1: no id");
         assert!(!report.is_within(0.5) && report.is_within(0.9));
     }

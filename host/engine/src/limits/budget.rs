@@ -18,23 +18,23 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 tokio::task_local! {
-    /// What was spent on the sample of this task and is in no record yet.
+    /// The usage of this task's sample that no journal record holds yet.
     static PENDING_USAGE: RefCell<Vec<(Arc<str>, Usage)>>;
 }
 
-/// Does the work of a sample, of which it is noted what it spends.
+/// Runs the future of a sample and attributes to that sample the tokens that it uses.
 pub(crate) fn track_usage<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    // Not itself async, or the work would be in there twice, and be moved as such.
+    // Not an async function, which would hold the future twice and move it.
     PENDING_USAGE.scope(RefCell::default(), work)
 }
 
-/// What was spent on the sample so far is told in the journal.
+/// Marks the sample's usage so far as recorded in the journal.
 pub(crate) fn commit_usage() {
-    // Outside of a sample nothing is open.
+    // Outside of a sample no usage is pending.
     let _ = PENDING_USAGE.try_with(|open| open.take());
 }
 
-/// How much of what was spent on the sample is open so far, for [`BudgetTracker::keep_pending_usage_since`].
+/// The number of the sample's pending usage entries, for [`BudgetTracker::keep_pending_usage_since`].
 pub(crate) fn pending_usage() -> usize {
     PENDING_USAGE.try_with(|open| open.borrow().len()).unwrap_or_default()
 }
@@ -159,16 +159,17 @@ impl BudgetTracker {
 
     /// Adds what the roles that support the model took, where they asked a model of their own.
     fn add_support(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
-        for helper in &task.support {
-            let output = record.support_output.as_ref().and_then(|all| all.get(&helper.role.adapter_id));
+        for support_role in &task.support {
+            let output =
+                record.support_output.as_ref().and_then(|all| all.get(&support_role.role.adapter_id));
             if let Some(usage) = usage_in(output) {
-                self.add_usage(&helper.role.backend_id, Some(usage), stop);
+                self.add_usage(&support_role.role.backend_id, Some(usage), stop);
             }
         }
         let tools = task.tools.as_ref();
         let by_tools = record.model_output.as_ref().and_then(|output| usage_at(output, TOOL_USAGE));
         if let (Some(tools), Some(usage)) = (tools, by_tools) {
-            self.add_usage(&tools.helper.role.backend_id, Some(usage), stop);
+            self.add_usage(&tools.support_role.role.backend_id, Some(usage), stop);
         }
     }
 
@@ -461,7 +462,7 @@ mod tests {
     #[test]
     fn tokens_and_cost_are_those_of_all_backends() {
         let price = PriceSpec {
-            of: gage_config::Priced::Backend("a".to_owned()),
+            of: gage_config::PriceTarget::Backend("a".to_owned()),
             prompt: 2.0,
             completion: 10.0,
             span: gage_config::Span { source: 0, start: 0, end: 0 },

@@ -4,9 +4,9 @@
 use gage_config::{DatasetSpec, OnInvalid};
 use parking_lot::Mutex;
 
-/// Where the number of rows is not known beforehand, so many are looked at before their share of
-/// invalid ones ends the run.
-const MIN_JUDGED_ROWS: u64 = 1_000;
+/// If the number of rows is not known beforehand, this many are read before the share of invalid
+/// rows can end the run.
+const MIN_ROWS_FOR_INVALID_SHARE: u64 = 1_000;
 
 /// Rows that are no Samples, beyond what the dataset allows.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ impl std::fmt::Display for TooManyInvalid {
     }
 }
 
-/// Counts the rows that are no Samples. Shared by the reader and the sample loop.
+/// Counts the rows that are no Samples. Shared by the reader and the dispatcher.
 pub(crate) struct InvalidRows {
     dataset_id: String,
     /// The largest share; none where the first one ends the run.
@@ -54,10 +54,10 @@ struct InvalidCounts {
     invalid: u64,
     rows: u64,
     first: String,
-    /// Whether there are so many that nothing can make up for them.
+    /// Whether there are more than the dataset allows, whatever the remaining rows are.
     are_too_many: bool,
-    /// The same, found while the model was asked.
-    ends_asking: bool,
+    /// Whether that turned out during inference.
+    ends_inference: bool,
 }
 
 impl InvalidRows {
@@ -92,12 +92,12 @@ impl InvalidRows {
     pub(crate) fn add_late(&self, message: &str) {
         let mut counts = self.counts.lock();
         self.add(&mut counts, message);
-        counts.ends_asking = counts.are_too_many;
+        counts.ends_inference = counts.are_too_many;
     }
 
     /// Whether the model need not be asked about further rows.
     pub(crate) fn ends_inference(&self) -> bool {
-        self.counts.lock().ends_asking
+        self.counts.lock().ends_inference
     }
 
     /// What is to be said in the end.
@@ -120,7 +120,7 @@ impl InvalidRows {
         counts.are_too_many |= match self.total {
             _ if self.allowed.is_none() => true,
             Some(total) => self.exceeds(counts, total),
-            None => counts.rows >= MIN_JUDGED_ROWS && self.exceeds(counts, counts.rows),
+            None => counts.rows >= MIN_ROWS_FOR_INVALID_SHARE && self.exceeds(counts, counts.rows),
         };
     }
 
@@ -168,7 +168,7 @@ mod tests {
         unknown.add_late("late");
         assert!(!unknown.ends_inference(), "too few rows to judge by");
         assert_eq!(unknown.finish().map(|said| said.invalid), Some(1));
-        assert!((0..MIN_JUDGED_ROWS).all(|_| !unknown.add_row(None)));
+        assert!((0..MIN_ROWS_FOR_INVALID_SHARE).all(|_| !unknown.add_row(None)));
         assert_eq!(unknown.finish(), None);
         (0..51).for_each(|_| unknown.add_late("late"));
         assert!(unknown.ends_inference());

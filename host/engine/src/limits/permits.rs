@@ -1,15 +1,18 @@
-//! The permits of a run: every semaphore that bounds samples or requests, and the order in which code acquires them.
+//! The permits of a run: every semaphore of the engine that bounds samples or requests, and the order in which code
+//! acquires them.
 //!
 //! | permit | bounds | acquired by | released |
 //! | --- | --- | --- | --- |
 //! | `unscored` | samples of a task whose scores are not in the journal yet | the dispatcher, before it takes a row | when the scores are in the journal, or the row ended without an answer |
-//! | `in_flight` | samples of a task between the reader and the journal | the dispatcher, after `unscored` | when the next row takes it over, at the first wait of the request, or when the sample is in the journal |
+//! | `in_flight` | samples of a task between the reader and the journal | the dispatcher, after `unscored` | when the next row takes it over, at the first wait of the request, before a wait for a full queue, or when the sample is in the journal |
 //! | `of_task` | requests in flight of the role under test, in one task | `RequestSlot`, for each request | when the reply is accounted for; during every wait for a retry |
 //! | `of_role` | requests in flight of a role, in all tasks of the run | `RequestSlot`, after `of_task` | together with `of_task` |
 //! | `unsynced` | samples of a task that only wait for the disk | the result router, before it hands an item to the recorder | when the recorder has synced the journal |
 //!
 //! A sample acquires them in this order, and never waits for one while it holds a later one, so no cycle of waits is
-//! possible. `docs/contributing/permits.md` explains each with its size.
+//! possible. `docs/contributing/permits.md` explains each with its size. The code that releases them: `RequestSlot` for
+//! requests, `ResultRouter` for full queues, and the recorder for what is synced. Backends bound requests once more: each HTTP
+//! host (`host_limiter`), and each role that components ask (`gage_backend::RoleModels`).
 
 mod drainable_semaphore;
 mod request_slot;
@@ -71,7 +74,7 @@ impl SamplePermits {
     }
 }
 
-/// The request permits of every role, in all tasks together and whoever asks.
+/// The request permits of every role, for all tasks together.
 pub(crate) struct RolePermits {
     concurrency: usize,
     by_role: Mutex<HashMap<String, Arc<Semaphore>>>,

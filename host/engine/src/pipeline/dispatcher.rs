@@ -13,11 +13,10 @@ use crate::resume::row_work::{PreparedRow, RowWork};
 use crate::run_error::RunError;
 use crate::sample::result::SampleResult;
 use crate::sample::span;
-use gage_core::{Outcome, Sample};
+use gage_core::{LazyJson, Outcome, Sample};
 use gage_data::{Rejection, RejectionStage};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use parking_lot::Mutex;
-use serde_json::Value;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,8 +51,8 @@ struct StartedRow {
     work: StartedWork,
     unscored: OwnedSemaphorePermit,
     in_flight: OwnedSemaphorePermit,
-    /// The batch before it, if that only waited for this row.
-    complete: Option<Vec<PendingAnswer>>,
+    /// The previous batch, if the start of this row completes it.
+    completed_batch: Option<Vec<PendingAnswer>>,
 }
 
 enum StartedWork {
@@ -210,14 +209,14 @@ impl Dispatcher {
             RowWork::Answered(record) => (record.index, StartedWork::Answered(record)),
             RowWork::AwaitingJudges(record) => (record.index, StartedWork::AwaitingJudges(record)),
         };
-        StartedRow { work, unscored, in_flight, complete: self.router.begin_row(index) }
+        StartedRow { work, unscored, in_flight, completed_batch: self.router.begin_row(index) }
     }
 
     /// Does a row.
     async fn run_row(&self, started: StartedRow) -> RowResult {
-        let StartedRow { work, unscored, in_flight, complete } = started;
+        let StartedRow { work, unscored, in_flight, completed_batch } = started;
         // The row keeps its permit while it waits here.
-        if !self.router.score(complete, &mut None).await {
+        if !self.router.score(completed_batch, &mut None).await {
             // The scorers are gone: the run ends.
             return RowResult { is_recorded: false, was_resumed: false, in_flight: None };
         }
@@ -300,7 +299,7 @@ impl Dispatcher {
 
 /// The error of a future that ended without a result.
 fn panicked(_: tokio::task::JoinError) -> RunError {
-    RunError::Panicked("request")
+    RunError::Internal("request")
 }
 
 /// The record of a row that did not become a Sample.
@@ -309,7 +308,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
         RejectionStage::Load => Stage::Load,
         RejectionStage::Preprocess => Stage::Preprocess,
     };
-    let clean = |text: String| match task.scoring.blanks_secrets {
+    let clean = |text: String| match task.scoring.redacts_secrets {
         true => gage_secrets::redact(&text).into_owned(),
         false => text,
     };
@@ -325,7 +324,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
             message: rejection.message,
             pointer: rejection.pointer,
         }),
-        sample: Value::Null,
+        sample: LazyJson::default(),
         row: Some(clean(rejection.row.into_string())),
         support_output: None,
         model_output: None,

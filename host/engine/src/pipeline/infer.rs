@@ -106,10 +106,10 @@ impl InferenceStep {
         match (prepared, self.tools.as_ref().zip(planned.tools.as_ref())) {
             (
                 PreparedRequest { request: Request::Generate(request), own_params, slot, result },
-                Some((helper, tools)),
+                Some((support_role, tools)),
             ) => {
                 let turns =
-                    ToolLoop { task: &self.task, client: &self.client, helper, bounds: &tools.bounds };
+                    ToolLoop { task: &self.task, client: &self.client, support_role, bounds: &tools.bounds };
                 // In a box, as most samples have no tools, and the room for a conversation would be moved with each.
                 Box::pin(turns.run(request, own_params, slot, result)).await
             }

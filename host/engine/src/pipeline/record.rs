@@ -51,7 +51,7 @@ pub(crate) fn run(
             let _span = span::of_sample(task.id(), item.sample_id()).entered();
             events.recorded(task.id(), &item);
             match item.finished_sample() {
-                None if matches!(item, JournalItem::AnswerAwaitingJudges(_)) => {}
+                None if matches!(item, JournalItem::AnswerAwaitingPostInference(_)) => {}
                 None => progress.sample_answered(task.id()),
                 Some(finished) => {
                     task.on_recorded(finished.outcome);

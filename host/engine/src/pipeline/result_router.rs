@@ -32,7 +32,7 @@ pub(crate) struct Sinks {
     pub(crate) recorder: mpsc::Sender<RecordRequest>,
 }
 
-/// Takes rows from their end in the sample loop to the threads of the run.
+/// Takes rows that the dispatcher has finished to the threads of the run.
 pub(crate) struct ResultRouter {
     pub(crate) task: Arc<TaskState>,
     pub(crate) permits: Arc<SamplePermits>,
@@ -57,7 +57,7 @@ impl ResultRouter {
         if !result.was_resumed {
             let request = RecordRequest {
                 task: Arc::clone(&self.task),
-                item: JournalItem::AnswerAwaitingJudges(Arc::clone(&result)),
+                item: JournalItem::AnswerAwaitingPostInference(Arc::clone(&result)),
                 permit: None,
                 is_awaited: false,
             };
@@ -73,8 +73,8 @@ impl ResultRouter {
     /// A result without the secrets of the suite, where they could have come into it. Before it is judged and scored, so that
     /// the recorded answer gets the same scores.
     pub(crate) fn without_secrets(&self, mut result: Box<SampleResult>) -> Box<SampleResult> {
-        if self.task.planned.scoring.blanks_secrets {
-            result.blank_secrets();
+        if self.task.planned.scoring.redacts_secrets {
+            result.redact_secrets();
         }
         result
     }
@@ -134,7 +134,7 @@ impl ResultRouter {
     ) -> RowResult {
         let index = record.index;
         let (is_recorded, mut in_flight) =
-            self.record(JournalItem::Whole { record, was_resumed }, in_flight).await;
+            self.record(JournalItem::FinishedWithoutScores { record, was_resumed }, in_flight).await;
         let is_recorded = self.end_row(index, None, &mut in_flight).await && is_recorded;
         RowResult { is_recorded, was_resumed: false, in_flight }
     }

@@ -1,5 +1,6 @@
 //! The client of a role: acquires the permits of a request, asks the backend, accounts for what the reply used, and says
-//! whether an error ends the run. Every request of a run goes through it.
+//! whether an error ends the run. Every request of the engine goes through it; a component asks through its grant of `llm`
+//! (`gage_backend::RoleModels`).
 
 use super::task_state::TaskState;
 use crate::limits::permits::{RequestPermits, RequestSlot, RolePermits, SampleSlot};

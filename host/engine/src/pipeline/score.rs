@@ -63,24 +63,24 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
     let began = Instant::now();
     let mut extracted = extract_all(task, batch);
     let mut fuel = 0;
-    let sound: Vec<usize> =
-        (0..batch.len()).filter(|place| extracted[*place].scores.error.is_none()).collect();
+    let scorable: Vec<usize> =
+        (0..batch.len()).filter(|index| extracted[*index].scores.error.is_none()).collect();
     for planned in &task.metrics {
-        for (changed, places) in groups(planned, batch, &sound) {
+        for (changed, indices) in group_by_override(planned, batch, &scorable) {
             let metric =
                 changed.and_then(|params| params.map(|params| with_params(planned, params)).transpose());
             let results = match metric {
                 Ok(own) => {
                     let metric = own.as_ref().unwrap_or(&planned.metric);
-                    let group = places.iter().map(|place| (batch[*place], &extracted[*place]));
+                    let group = indices.iter().map(|index| (batch[*index], &extracted[*index]));
                     let (results, spent) = score_group(planned, metric, group);
                     fuel += spent;
                     results
                 }
-                Err(result) => vec![*result; places.len()],
+                Err(result) => vec![*result; indices.len()],
             };
-            for (place, result) in places.into_iter().zip(results) {
-                let scores = &mut extracted[place].scores;
+            for (index, result) in indices.into_iter().zip(results) {
+                let scores = &mut extracted[index].scores;
                 let target = if planned.is_timing { &mut scores.timing_metrics } else { &mut scores.metrics };
                 target.push(result);
             }
@@ -91,9 +91,9 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
     let (share, rest) = (fuel / many as u64, fuel % many as u64);
     let entries = batch.iter().zip(extracted).zip(0..);
     entries
-        .map(|((answer, ExtractedSample { mut scores, outcome, .. }), place)| {
+        .map(|((answer, ExtractedSample { mut scores, outcome, .. }), index)| {
             scores.scoring_ms = milliseconds / many as f64;
-            scores.scoring_fuel = share + u64::from(place < rest);
+            scores.scoring_fuel = share + u64::from(index < rest);
             scores.scored_together = u32::try_from(many).unwrap_or(u32::MAX);
             scores.finished_unix_ms = unix_milliseconds();
             entry_of(task, answer, outcome, scores)
@@ -105,7 +105,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
 struct ExtractedSample {
     outcome: Outcome,
     scores: Scores,
-    /// What the extractors made of the model's output; it takes the place of the output.
+    /// What the extractors made of the model's output; it takes the index of the output.
     model_output: Option<Value>,
 }
 
@@ -141,13 +141,13 @@ fn score_group<'a>(
         let output = extracted.model_output.as_ref();
         let output = output.map_or_else(|| answer.model_output.document(), JsonView::Json);
         let clocked = planned.is_timing.then(|| with_clocks(output, &answer.timing));
-        let roots = EvalContext {
+        let context = EvalContext {
             sample: answer.sample.document(),
             model_output: clocked.as_ref().map_or(output, JsonView::Json),
             judge_output: &answer.judge_output,
             support_output: &answer.support_output,
         };
-        metric.resolve(&answer.sample_id, roots)
+        metric.resolve(&answer.sample_id, context)
     });
     let scored = metric.score(items.collect());
     // What a clock says is longer at one time than at another, and so is reading it.
@@ -174,17 +174,17 @@ fn with_clocks(output: JsonView<'_>, timing: &SampleTiming) -> Value {
 type MetricOverride<'s> = Result<Option<&'s Object>, Box<MetricResult>>;
 
 /// The samples of a batch by what they change about a metric: nearly always nothing.
-fn groups<'s>(
+fn group_by_override<'s>(
     planned: &PlannedMetric,
     batch: &[&'s SampleResult],
-    sound: &[usize],
+    scorable: &[usize],
 ) -> Vec<(MetricOverride<'s>, Vec<usize>)> {
-    let mut unchanged = Vec::with_capacity(sound.len());
+    let mut unchanged = Vec::with_capacity(scorable.len());
     let mut others: Vec<(MetricOverride<'s>, Vec<usize>)> = Vec::new();
-    for place in sound {
-        match eval_config::of_metric(&batch[*place].sample, &planned.metric_id) {
-            ParamOverride::None => unchanged.push(*place),
-            ParamOverride::Skip => others.push((Err(Box::new(skipped(planned))), vec![*place])),
+    for index in scorable {
+        match eval_config::of_metric(&batch[*index].sample, &planned.metric_id) {
+            ParamOverride::None => unchanged.push(*index),
+            ParamOverride::Skip => others.push((Err(Box::new(skipped(planned))), vec![*index])),
             ParamOverride::Invalid => {
                 let id = &planned.metric_id;
                 let message = format!("eval_config.metrics.{id} must be an object of parameters, or false");
@@ -193,13 +193,13 @@ fn groups<'s>(
                     error: Some(message),
                     ..skipped(planned)
                 };
-                others.push((Err(Box::new(result)), vec![*place]));
+                others.push((Err(Box::new(result)), vec![*index]));
             }
             ParamOverride::Params(params) => {
                 let is_same = |(changed, _): &&mut (MetricOverride<'s>, Vec<usize>)| matches!(changed, Ok(Some(known)) if *known == params);
                 match others.iter_mut().find(is_same) {
-                    Some((_, places)) => places.push(*place),
-                    None => others.push((Ok(Some(params)), vec![*place])),
+                    Some((_, indices)) => indices.push(*index),
+                    None => others.push((Ok(Some(params)), vec![*index])),
                 }
             }
         }
@@ -255,7 +255,7 @@ fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemE
 }
 
 /// Blanks the secrets that are known out of what a metric says in words.
-fn blank_secrets_of(result: &mut MetricResult) {
+fn redact_secrets_of(result: &mut MetricResult) {
     let clean = |text: &mut String| {
         if let Cow::Owned(clean) = redact(text) {
             *text = clean;
@@ -271,11 +271,11 @@ fn blank_secrets_of(result: &mut MetricResult) {
 fn entry_of(task: &Scoring, answer: &SampleResult, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
     for result in scores.metrics.iter_mut().chain(&mut scores.timing_metrics) {
         result.prompt_version = task.prompt_version.as_str().into();
-        if task.blanks_secrets {
-            blank_secrets_of(result);
+        if task.redacts_secrets {
+            redact_secrets_of(result);
         }
     }
-    if task.blanks_secrets {
+    if task.redacts_secrets {
         scores.extracted.values_mut().for_each(redact_value);
     }
     let mut results = scores.metrics.iter().chain(&scores.timing_metrics);

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
-use tracing::info_span;
+use tracing::error_span;
 
 /// The parts of a task besides its plan.
 pub(crate) struct TaskResources<'a> {
@@ -103,15 +103,15 @@ pub(crate) fn run_task(resources: TaskResources<'_>) -> Result<TaskOutput, RunEr
         // Takes the sender along: the dispatcher ends when it is gone.
         let reader = spawn_named(threads, "rows", move || {
             let _guard = CancelOnPanic(reading.stop);
-            let _span = info_span!("read", task = spec.task_id.as_str()).entered();
+            let _span = error_span!("read", task = spec.task_id.as_str()).entered();
             read(rows, &reading, PrefetchSender::new(&next_sender, prefetch, runtime))
         });
         // Within the runtime, because it spawns futures there and is woken from there.
         let dispatched = runtime.block_on(runtime.spawn(dispatcher.run()));
         (reader.join(), dispatched)
     });
-    let read = read.map_err(|_| RunError::Panicked("reader"))?;
-    let report = dispatched.map_err(|_| RunError::Panicked("sample loop"))??;
+    let read = read.map_err(|_| RunError::Internal("reader"))?;
+    let report = dispatched.map_err(|_| RunError::Internal("dispatcher"))??;
     output_of(&task, read, report, &invalid)
 }
 

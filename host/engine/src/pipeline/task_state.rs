@@ -65,8 +65,7 @@ impl TaskState {
         }
     }
 
-    /// What is waited for, such as room for a further request of a sample that was begun; nothing where a budget is used up
-    /// by then.
+    /// Awaits `work`, for instance a permit for the next request of a sample; `None` if a budget is exhausted first.
     pub(crate) async fn unless_budget_exhausted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

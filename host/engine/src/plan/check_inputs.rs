@@ -107,7 +107,7 @@ fn check_margins(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Pro
 }
 
 /// A metric that reads nothing but what a step leaves needs that step.
-pub(super) fn check_needs(
+pub(super) fn check_required_inputs(
     config: &PipelineConfig,
     task: &TaskSpec,
     scoring: &Scoring,
@@ -117,7 +117,7 @@ pub(super) fn check_needs(
     for MissingInput { metric, need, path } in missing_inputs(task, &absent, scoring) {
         let message = format!(
             "the metric `{}` reads `{path}`, and the task `{}` has no {}",
-            metric.metric_id, task.task_id, need.giver
+            metric.metric_id, task.task_id, need.source
         );
         problems.error(metric.span, "metrics", message).help(format!(
             "{}, or leave the metric out; what Samples bring along themselves is read by the path `sample.{path}`",
@@ -127,7 +127,7 @@ pub(super) fn check_needs(
 }
 
 /// The same for answers that were given already, of the task as it was asked: what it left out then is not made up for.
-pub(super) fn check_answers(
+pub(super) fn check_recorded_inputs(
     task: &TaskSpec,
     config: &PipelineConfig,
     asked: &TaskSpec,
@@ -138,7 +138,7 @@ pub(super) fn check_answers(
     for MissingInput { metric, need, path } in missing_inputs(task, &absent, scoring) {
         let message = format!(
             "the metric `{}` reads `{path}`, and the run has none: its task `{}` had no {}",
-            metric.metric_id, task.task_id, need.giver
+            metric.metric_id, task.task_id, need.source
         );
         problems.error(metric.span, "metrics", message).help(format!(
             "scoring again asks no model: run the suite with {}, or score with other metrics; what Samples bring \
@@ -148,32 +148,32 @@ pub(super) fn check_answers(
     }
 }
 
-/// Something that metrics read, and that only one step leaves.
+/// A value that metrics read and that only one step produces.
 struct RequiredInput {
     root: Root,
-    /// The key below the root; none where all below it is meant.
+    /// The key below the root; `None` for all keys.
     key: Option<&'static str>,
-    /// What gives it.
-    giver: String,
-    /// The same as the suite has it.
+    /// The step or setting that produces it, for messages.
+    source: String,
+    /// That step as the suite spells it.
     entry: String,
     remedy: String,
 }
 
-/// A metric that reads nothing but what a step leaves that a task does not have.
+/// A metric that reads only the output of a step that the task does not have.
 struct MissingInput<'n> {
     metric: &'n MetricSpec,
     need: &'n RequiredInput,
     path: String,
 }
 
-/// What a task of a suite does not give its metrics.
+/// The inputs that a task does not provide for its metrics.
 fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput> {
     let steps = &asked.steps;
     let step = |root, key, name: &str, before: &str| {
         let entry = format!("{{step: {name}}}");
         let remedy = format!("add {entry} before `{before}`");
-        RequiredInput { root, key, giver: format!("step `{name}`"), entry, remedy }
+        RequiredInput { root, key, source: format!("step `{name}`"), entry, remedy }
     };
     let mut absent = Vec::new();
     if steps.judge.is_none() {
@@ -186,10 +186,10 @@ fn absent_inputs(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput
     let backend = config.inference_role_of(asked).and_then(|role| config.backend_of(role));
     let may_say_all = backend.is_none_or(|backend| matches!(backend.kind, BackendKind::CustomScript(_)));
     if steps.inference.request != RequestKind::RollingLoglikelihood && !may_say_all {
-        let giver = "`request: rolling_loglikelihood`".to_owned();
+        let source = "`request: rolling_loglikelihood`".to_owned();
         let entry = "{step: inference, request: rolling_loglikelihood}".to_owned();
         let remedy = format!("write {entry}");
-        absent.push(RequiredInput { root: Root::ModelOutput, key: Some("rolling"), giver, entry, remedy });
+        absent.push(RequiredInput { root: Root::ModelOutput, key: Some("rolling"), source, entry, remedy });
     }
     if steps.embed.is_none() && !may_say_all {
         absent.push(step(Root::ModelOutput, Some(SEMANTIC), "embed", "auto_eval"));

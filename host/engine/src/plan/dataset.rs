@@ -89,8 +89,8 @@ fn doc_hook(
     let key = spec.kind.key();
     let (reference, params, span) = (&spec.reference, spec.kwargs.as_ref(), spec.span);
     let used = PluginUse { reference, params, span, key, params_key: &format!("{key}_kwargs") };
-    let (family, member) = used.find::<DocHookKind>(registry, problems)?;
-    let mut described = family.descriptions().iter();
+    let (plugin, member) = used.find::<DocHookKind>(registry, problems)?;
+    let mut described = plugin.descriptions().iter();
     let declared = match &member {
         Some(name) => described.find(|described| described.name == *name),
         None => described.next(),
@@ -116,7 +116,7 @@ fn doc_hook(
             }
         }
     }
-    let hook = match family.configure(member.as_deref(), Value::Object(params)) {
+    let hook = match plugin.configure(member.as_deref(), Value::Object(params)) {
         Ok(hook) => hook,
         Err(found) => {
             report_hook_params(found, spec, used, problems);

@@ -30,7 +30,7 @@ pub(super) fn check_purpose(
 }
 
 /// Finds what is asked of models that are not made for it.
-pub(super) fn check_asked<'t>(
+pub(super) fn check_requested_capabilities<'t>(
     config: &PipelineConfig,
     tasks: impl Iterator<Item = &'t PlannedTask>,
     problems: &mut Problems,
@@ -59,7 +59,7 @@ pub(super) fn check_asked<'t>(
         let asked = format!("cannot do `{}`", step.request.name());
         check(&task.role.backend_id, Gguf::predicts, &asked, step.span, "request");
         let judges = task.judges.iter().flat_map(|judges| &judges.judges).map(|judge| &judge.role);
-        for role in judges.chain(task.helpers().map(|helper| &helper.role)) {
+        for role in judges.chain(task.support_roles().map(|support_role| &support_role.role)) {
             let (id, span) = (&role.backend_id, role.spans.backend_id);
             check(id, Gguf::predicts, "cannot do `generate`", span, "backend_id");
         }

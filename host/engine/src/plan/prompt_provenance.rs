@@ -34,23 +34,23 @@ impl<'t> PromptProvenance<'t> {
 /// its judges. Where a role has a prompt it is that. Otherwise it is the component that makes the messages: that of the
 /// judge or of the role, and for the model under test the preprocessors of the dataset with its text hook.
 pub(super) fn version_of(task: &PlannedTask) -> String {
-    let mut writers = PromptProvenance::default();
-    if !writers.add_prompt(&task.role, task.prompt.as_deref()) {
+    let mut provenance = PromptProvenance::default();
+    if !provenance.add_prompt(&task.role, task.prompt.as_deref()) {
         let text_hooks = task.dataset.hooks.iter().filter(|(kind, _)| *kind == HookKind::Text);
-        task.dataset.chain.iter().for_each(|link| writers.add_component(link));
-        text_hooks.for_each(|(_, hook)| writers.add_component(hook));
+        task.dataset.chain.iter().for_each(|link| provenance.add_component(link));
+        text_hooks.for_each(|(_, hook)| provenance.add_component(hook));
     }
-    for helper in task.helpers() {
-        if !writers.add_prompt(&helper.role, helper.prompt.as_deref())
-            && let Some(adapter) = &helper.adapter
+    for support_role in task.support_roles() {
+        if !provenance.add_prompt(&support_role.role, support_role.prompt.as_deref())
+            && let Some(adapter) = &support_role.adapter
         {
-            writers.add_component(adapter);
+            provenance.add_component(adapter);
         }
     }
     for judge in task.judges.iter().flat_map(|judges| &judges.judges) {
-        if !writers.add_prompt(&judge.role, judge.prompt.as_deref()) {
-            writers.add_component(&judge.judge);
+        if !provenance.add_prompt(&judge.role, judge.prompt.as_deref()) {
+            provenance.add_component(&judge.judge);
         }
     }
-    prompt_version(writers.found.iter().map(|(name, digest)| (*name, digest.as_str())))
+    prompt_version(provenance.found.iter().map(|(name, digest)| (*name, digest.as_str())))
 }

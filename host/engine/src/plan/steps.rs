@@ -3,7 +3,7 @@
 use super::plan_prompt;
 use super::plugin_use::PluginUse;
 use gage_config::{
-    Combine, JudgeStep, PipelineConfig, PluginReference, Problems, RoleAdapterSpec, Span, TaskSpec,
+    JudgeStep, PipelineConfig, PluginReference, Problems, RoleAdapterSpec, ScoreCombination, Span, TaskSpec,
 };
 use gage_plugin::{Extractor, ExtractorKind, Judge, JudgeKind, Registry};
 use gage_template::PromptRenderer;
@@ -22,7 +22,7 @@ pub struct PlannedJudges {
     /// Each of them.
     pub judges: Vec<Arc<PlannedJudge>>,
     /// How their scores become one.
-    pub combine: Combine,
+    pub combine: ScoreCombination,
     /// How often one is asked at most.
     pub attempts: u32,
 }

@@ -11,7 +11,7 @@ use gage_template::PromptRenderer;
 use std::sync::Arc;
 
 /// A role that finds something for the model, or answers its calls of tools.
-pub struct PlannedHelper {
+pub struct PlannedSupportRole {
     /// The role.
     pub role: RoleAdapterSpec,
     /// What renders its request, where it has no component.
@@ -20,7 +20,7 @@ pub struct PlannedHelper {
     pub adapter: Option<Arc<RoleAdapter>>,
 }
 
-impl PlannedHelper {
+impl PlannedSupportRole {
     /// How the suite names its component.
     pub fn reference(&self) -> Option<&PluginReference> {
         self.role.adapter.as_ref().map(|call| &call.reference)
@@ -31,7 +31,7 @@ impl PlannedHelper {
         role: &RoleAdapterSpec,
         registry: &Registry,
         problems: &mut Problems,
-    ) -> Option<Arc<PlannedHelper>> {
+    ) -> Option<Arc<PlannedSupportRole>> {
         let adapter = match &role.adapter {
             Some(call) => {
                 let adapter =
@@ -41,14 +41,14 @@ impl PlannedHelper {
             None => None,
         };
         let prompt = plan_prompt(config, role, problems)?;
-        Some(Arc::new(PlannedHelper { role: role.clone(), prompt, adapter }))
+        Some(Arc::new(PlannedSupportRole { role: role.clone(), prompt, adapter }))
     }
 }
 
 /// Who answers the calls of tools of a task.
 pub struct PlannedTools {
     /// The role.
-    pub helper: Arc<PlannedHelper>,
+    pub support_role: Arc<PlannedSupportRole>,
     /// How long that may go on.
     pub bounds: ToolLoopSpec,
 }
@@ -59,12 +59,12 @@ pub(super) fn plan_support(
     task: &TaskSpec,
     registry: &Registry,
     problems: &mut Problems,
-) -> Option<Vec<Arc<PlannedHelper>>> {
-    let planned: Vec<Option<Arc<PlannedHelper>>> = task
+) -> Option<Vec<Arc<PlannedSupportRole>>> {
+    let planned: Vec<Option<Arc<PlannedSupportRole>>> = task
         .steps
         .support
         .iter()
-        .map(|step| PlannedHelper::new(config, config.support_role_of(step)?, registry, problems))
+        .map(|step| PlannedSupportRole::new(config, config.support_role_of(step)?, registry, problems))
         .collect();
     planned.into_iter().collect()
 }
@@ -84,8 +84,8 @@ pub(super) fn plan_tools(
             .error(bounds.span, "tools", message)
             .help("ask a chat API over HTTP (openai_http, anthropic_http, gemini_http), or remove `tools`");
     }
-    let helper = PlannedHelper::new(config, config.tool_role_of(bounds)?, registry, problems)?;
-    Some(Some(PlannedTools { helper, bounds: bounds.clone() }))
+    let support_role = PlannedSupportRole::new(config, config.tool_role_of(bounds)?, registry, problems)?;
+    Some(Some(PlannedTools { support_role, bounds: bounds.clone() }))
 }
 
 /// Whether the model's calls of tools are read out of what a backend says.

@@ -44,7 +44,7 @@ pub enum RescoreError {
     },
     /// A thread of this program failed; a bug.
     #[error("the {0} failed")]
-    Panicked(&'static str),
+    Internal(&'static str),
 }
 
 /// The parts of a run that scores the answers of another.
@@ -55,7 +55,7 @@ pub struct RescoreContext<'r> {
     /// The suite that scores, as it may be written down.
     pub config: &'r Value,
     /// The digests of what `config` is without.
-    pub withheld: &'r BTreeMap<String, String>,
+    pub redacted: &'r BTreeMap<String, String>,
     /// What scores the answers of each task.
     pub tasks: &'r [Scoring],
     /// The folder of all runs.
@@ -92,7 +92,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     let mut identity = RunIdentity {
         config: context.config.clone(),
         host: identity::host_identity(),
-        withheld: context.withheld.clone(),
+        redacted: context.redacted.clone(),
         ..before.clone()
     };
     tasks.iter().for_each(|task| identity::add_scoring(&mut identity.plugins, task));
@@ -133,8 +133,8 @@ struct RescoreBatch {
     whole: Vec<SampleRecord>,
 }
 
-/// The same with scores.
-struct RescoreReport {
+/// A batch and its scores.
+struct ScoredBatch {
     batch: RescoreBatch,
     scores: Vec<ScoresEntry>,
     spent: Duration,
@@ -149,7 +149,7 @@ fn rescore_task(
     let RescoreContext { progress, stop, .. } = *context;
     let workers = context.workers.max(1);
     let (batch_sender, batches) = sync_channel::<RescoreBatch>(workers * BATCHES_WAITING);
-    let (scored_sender, scored) = sync_channel::<RescoreReport>(workers * BATCHES_WAITING);
+    let (scored_sender, scored) = sync_channel::<ScoredBatch>(workers * BATCHES_WAITING);
     let batches = Arc::new(Mutex::new(batches));
     std::thread::scope(|threads| {
         let reader = threads.spawn(|| {
@@ -163,7 +163,7 @@ fn rescore_task(
                     let began = Instant::now();
                     let answers: Vec<&SampleResult> = batch.answers.iter().collect();
                     let scores = score(task, &answers);
-                    if sender.send(RescoreReport { batch, scores, spent: began.elapsed() }).is_err() {
+                    if sender.send(ScoredBatch { batch, scores, spent: began.elapsed() }).is_err() {
                         break;
                     }
                 }
@@ -173,11 +173,12 @@ fn rescore_task(
         // journal cannot be written.
         drop((scored_sender, batches));
         let (mut counts, mut spent) = (OutcomeCounts::default(), Duration::ZERO);
-        for RescoreReport { batch, scores, spent: took } in scored {
+        for ScoredBatch { batch, scores, spent: took } in scored {
             spent += took;
             let answers = batch.answers.iter().map(|one| JournalEntry::Answer(one.entry(&task.task_id)));
             let entries = answers.chain(scores.iter().map(JournalEntry::Scores));
-            writer.append_batch(entries.chain(batch.whole.iter().map(JournalEntry::Whole)))?;
+            writer
+                .append_batch(entries.chain(batch.whole.iter().map(JournalEntry::FinishedWithoutScores)))?;
             let finished = scores
                 .iter()
                 .map(|entry| FinishedSample { was_answered: false, ..FinishedSample::of_scores(entry) });
@@ -186,7 +187,7 @@ fn rescore_task(
                 progress.sample_finished(&finished);
             }
         }
-        reader.join().map_err(|_| RescoreError::Panicked("reader"))??;
+        reader.join().map_err(|_| RescoreError::Internal("reader"))??;
         Ok((counts, spent))
     })
 }

@@ -27,7 +27,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
-use tracing::info_span;
+use tracing::error_span;
 
 /// Entries that may wait for the recorder: about as many as it writes together.
 const RECORD_QUEUE_CAPACITY: usize = 4_096;
@@ -90,9 +90,9 @@ impl<'r> TaskScheduler<'r> {
             let ran = self.run_in_parallel(tasks, &sinks);
             drop(sinks);
             let scored: Vec<_> = scorers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
-            recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
+            recorder.join().map_err(|_| RunError::Internal("recorder"))?.map_err(RunError::Record)?;
             if scored.iter().any(Result::is_err) {
-                return Err(RunError::Panicked("scorer"));
+                return Err(RunError::Internal("scorer"));
             }
             let ran = ran.into_iter().collect::<Result<Vec<_>, _>>()?;
             ran.into_iter().zip(tasks).map(|(output, task)| self.report(task, output)).collect()
@@ -135,10 +135,10 @@ impl<'r> TaskScheduler<'r> {
             return Ok(None);
         }
         let planned = &task.planned;
-        let _span = info_span!("task", task = task.id()).entered();
+        let _span = error_span!("task", task = task.id()).entered();
         self.events.emit_task("task_started", task.id(), json!({}));
         let dataset = self.run.datasets.get(&planned.dataset.spec.dataset_id);
-        let dataset = dataset.ok_or(RunError::Panicked("search for datasets"))?;
+        let dataset = dataset.ok_or(RunError::Internal("search for datasets"))?;
         let most = [planned.spec.max_samples, self.run.options.max_samples].into_iter().flatten().min();
         let rows = match dataset.open_as(&planned.dataset.spec, most) {
             Ok(rows) => rows,
@@ -172,7 +172,7 @@ impl<'r> TaskScheduler<'r> {
         rows: Rows,
     ) -> Result<TaskResources<'_>, RunError> {
         let (planned, session, options) = (&task.planned, self.run.session, self.run.options);
-        let lost = || RunError::Panicked("session");
+        let lost = || RunError::Internal("session");
         let backend = session.backend(&planned.role.backend_id).ok_or_else(lost)?;
         let total = rows.total().map(|rows| rows.saturating_mul(planned.spec.repeat));
         let resume =
@@ -195,13 +195,13 @@ impl<'r> TaskScheduler<'r> {
             .as_ref()
             .map(|embed| EmbeddingStep::new(embed, session, &self.permits).ok_or_else(lost))
             .transpose()?;
-        let helper = |planned: &_| SupportRole::new(planned, session, &self.permits, options.workers);
+        let support_role = |planned: &_| SupportRole::new(planned, session, &self.permits, options.workers);
         Ok(TaskResources {
             task: Arc::clone(task),
             backend: Arc::clone(backend),
             post_inference: PostInferenceSteps::new(embedding, judging),
-            support: planned.support.iter().map(helper).collect(),
-            tools: planned.tools.as_ref().map(|tools| helper(&tools.helper)),
+            support: planned.support.iter().map(support_role).collect(),
+            tools: planned.tools.as_ref().map(|tools| support_role(&tools.support_role)),
             rows,
             preparation: dataset.preparation_of(&planned.dataset),
             resume,

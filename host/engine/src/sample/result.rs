@@ -37,7 +37,7 @@ impl SampleResult {
             index: record.index,
             row_digest: record.row_digest,
             sample_id: record.sample_id,
-            sample: SampleView::Json(Arc::new(record.sample)),
+            sample: SampleView::Json(Arc::new(record.sample.into_value())),
             support_output: record.support_output.unwrap_or(Value::Null),
             model_output: OutputView::Json(record.model_output.unwrap_or(Value::Null)),
             judge_output: record.judge_output.unwrap_or(Value::Null),
@@ -55,7 +55,7 @@ impl SampleResult {
     }
 
     /// Blanks the secrets that are known out of all that is scored and recorded of it.
-    pub(crate) fn blank_secrets(&mut self) {
+    pub(crate) fn redact_secrets(&mut self) {
         if let Cow::Owned(clean) = redact(&self.sample_id) {
             self.sample_id = clean;
         }
@@ -101,7 +101,7 @@ impl SampleResult {
             row_digest: self.row_digest,
             outcome: self.outcome,
             error: self.error,
-            sample: self.sample.value().into_owned(),
+            sample: self.sample.value().into_owned().into(),
             row: None,
             support_output: Some(self.support_output).filter(|output| !output.is_null()),
             model_output,

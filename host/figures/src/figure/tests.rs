@@ -38,7 +38,7 @@ fn with_card(index: u64, change: impl FnOnce(&mut ScoreCard)) -> SampleRecord {
 }
 
 fn of_document(index: u64, score: f64, document: Value) -> SampleRecord {
-    SampleRecord { sample: document, ..sample("t", index, score, 1.0) }
+    SampleRecord { sample: document.into(), ..sample("t", index, score, 1.0) }
 }
 
 fn object(value: Value) -> gage_core::Object {

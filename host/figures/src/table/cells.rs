@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Narrowest that a column of names becomes.
-const NARROWEST: usize = 12;
+const MIN_CELL_COLUMNS: usize = 12;
 
 /// Fewest columns that are worth showing of the path of a slice, its ellipsis among them.
 const MIN_PATH_CHARS: usize = 3;
@@ -37,7 +37,7 @@ pub(super) fn narrow(widths: &mut [usize], names: usize, width: usize, gap: usiz
     let total = widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1);
     for _ in width..total {
         match widths.iter_mut().take(names).max() {
-            Some(widest) if *widest > NARROWEST => *widest -= 1,
+            Some(widest) if *widest > MIN_CELL_COLUMNS => *widest -= 1,
             _ => break,
         }
     }

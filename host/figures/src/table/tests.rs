@@ -171,7 +171,8 @@ fn parts_of_a_metric_stand_below_it() {
     let records: Vec<SampleRecord> = arithmetic()
         .into_iter()
         .map(|mut record| {
-            record.sample = serde_json::json!({"data_tag": if record.index < 7 { "train" } else { "test" }});
+            record.sample =
+                serde_json::json!({"data_tag": if record.index < 7 { "train" } else { "test" }}).into();
             let result = record.metrics.first().cloned();
             for metric_id in ["verdict", "bleu"] {
                 let result =
@@ -234,7 +235,11 @@ fn many_parts_are_cut() {
     let records: Vec<SampleRecord> = (0..45)
         .map(|index| {
             let document = serde_json::json!({"id": format!("{index:02}\u{1b}")});
-            SampleRecord { sample: document, timing_metrics: Vec::new(), ..sample("t", index, 1.0, 1.0) }
+            SampleRecord {
+                sample: document.into(),
+                timing_metrics: Vec::new(),
+                ..sample("t", index, 1.0, 1.0)
+            }
         })
         .collect();
     let text = table(&[task], &records, &PLAIN);

@@ -10,7 +10,7 @@ use std::process::Command;
 pub(super) const VERSION: &str = "0.25.1";
 
 /// The oldest Python that can install it.
-const OLDEST: (u32, u32) = (3, 10);
+const MIN_PYTHON_VERSION: (u32, u32) = (3, 10);
 
 /// What to install where there is no Python.
 pub(super) const INSTALL: &str = "a plugin in Python is built with Python 3.10 or newer and its module venv: https://python.org, or \
@@ -85,7 +85,7 @@ fn find_python() -> Result<&'static str, ToolError> {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut numbers = text.split_whitespace().map_while(|number| number.parse::<u32>().ok());
         if let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) {
-            if (major, minor) >= OLDEST {
+            if (major, minor) >= MIN_PYTHON_VERSION {
                 return Ok(name);
             }
             found = Some(format!("Python {major}.{minor} is too old to install componentize-py {VERSION}"));

@@ -10,7 +10,7 @@ use std::process::Command;
 const INSTALL: &str = "a plugin in JavaScript is built with Node 20 or newer and npm: https://nodejs.org, or apt-get install nodejs npm";
 
 /// The oldest Node that will do.
-const OLDEST: u32 = 20;
+const MIN_NODE_MAJOR_VERSION: u32 = 20;
 
 /// The packages that the script needs.
 const PACKAGES: [&str; 2] = ["esbuild", "@bytecodealliance/componentize-js"];
@@ -45,7 +45,7 @@ fn node_version() -> Result<String, ToolError> {
     let output = tool::succeed(Command::new("node").arg("--version"), "node --version", INSTALL)?;
     let version = String::from_utf8_lossy(&output.stdout).trim().trim_start_matches('v').to_owned();
     match version.split('.').next().and_then(|major| major.parse::<u32>().ok()) {
-        Some(major) if major < OLDEST => {
+        Some(major) if major < MIN_NODE_MAJOR_VERSION => {
             Err(ToolError::with_help(format!("Node {version} is too old to build plugins"), INSTALL))
         }
         _ => Ok(version),

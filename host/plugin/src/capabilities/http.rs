@@ -22,9 +22,10 @@ const MAX_BODY_BYTES: usize = 16 << 20;
 /// Most headers of a request, and bytes of one.
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 16 << 10;
-/// Most requests of one `send-all`, and most bytes of all their responses together.
-const MAX_CONCURRENT_REQUESTS: usize = 1024;
-const MAX_RESPONSE_BYTES: usize = 64 << 20;
+/// The most requests of one `send-all`.
+const MAX_REQUESTS_PER_CALL: usize = 1024;
+/// The most bytes of all responses to one `send-all` together.
+const MAX_TOTAL_RESPONSE_BYTES: usize = 64 << 20;
 
 /// Headers that are the client's own business.
 const OWN_HEADERS: [HeaderName; 9] = [
@@ -107,14 +108,14 @@ impl HttpAccess {
     /// Sends requests at the same time, as far as the grants allow; one result for each, in order. What has
     /// no answer in `time` is an error.
     pub(crate) fn send(&self, requests: Vec<Request>, time: Duration) -> Vec<Result<Response, PluginError>> {
-        if requests.len() > MAX_CONCURRENT_REQUESTS {
+        if requests.len() > MAX_REQUESTS_PER_CALL {
             let error = exceeded(format!(
-                "{} requests at once; at most {MAX_CONCURRENT_REQUESTS} are allowed",
+                "{} requests at once; at most {MAX_REQUESTS_PER_CALL} are allowed",
                 requests.len()
             ));
             return requests.iter().map(|_| Err(error.clone())).collect();
         }
-        let left = AtomicUsize::new(MAX_RESPONSE_BYTES);
+        let left = AtomicUsize::new(MAX_TOTAL_RESPONSE_BYTES);
         let left = &left;
         match runtime() {
             Ok(runtime) => {
@@ -304,7 +305,7 @@ impl HttpAccess {
             let take = |left: usize| left.checked_sub(chunk.len());
             if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
                 return Err(exceeded(format!(
-                    "the responses of one call have more than {MAX_RESPONSE_BYTES} bytes together"
+                    "the responses of one call have more than {MAX_TOTAL_RESPONSE_BYTES} bytes together"
                 )));
             }
             body.extend_from_slice(&chunk);

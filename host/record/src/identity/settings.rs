@@ -37,12 +37,15 @@ const FREE_KEYS: [(&str, &[&str], &[&str]); 11] = [
     ("role_adapters", &["backend", "config", "lora"], &["path"]),
     ("role_adapters", &["resource_requirement"], &["pool_size"]),
     ("plugins", &[], &["source"]),
-    ("tasks", &[], &["max_inflight"]),
-    ("custom", &[], &["max_inflight"]),
-    ("builtin", &[], &["max_inflight"]),
+    ("tasks", &[], QUEUES),
+    ("custom", &[], QUEUES),
+    ("builtin", &[], QUEUES),
 ];
 
-/// The same of the settings of a backend.
+/// Keys of a task: how many of its rows are read ahead, and how many samples are in flight.
+const QUEUES: &[&str] = &["max_inflight", "prefetch_factor"];
+
+/// Keys of the settings of a backend.
 const BACKEND: &[&str] = &[
     "model_path",
     "mmproj",
@@ -50,6 +53,7 @@ const BACKEND: &[&str] = &[
     "api_key_env",
     "api_key_file",
     "headers",
+    "proxy",
     "max_concurrency",
     "async_max_concurrency",
     "adaptive_concurrency",
@@ -57,6 +61,12 @@ const BACKEND: &[&str] = &[
     "tokens_per_minute",
     "timeout",
     "read_timeout",
+    "max_retries",
+    "retry_base",
+    "retry_limit",
+    "retry_after_limit",
+    "outage_limit",
+    "outage_after",
     "threads",
     "slots",
 ];
@@ -77,16 +87,16 @@ pub(super) fn pinned(config: &Value) -> Value {
 }
 
 /// The digests of redacted values that can change a number. `config` tells how entries are named.
-pub(super) fn pinned_withheld<'w>(
+pub(super) fn pinned_redacted<'w>(
     config: &Value,
-    withheld: &'w BTreeMap<String, String>,
+    redacted: &'w BTreeMap<String, String>,
 ) -> BTreeMap<&'w str, &'w str> {
     let free = free_places(config);
     let is_free = |place: &str| {
         FREE_SECTIONS.iter().any(|section| is_below(place, section))
             || free.iter().any(|free| is_below(place, free))
     };
-    let kept = withheld.iter().filter(|(place, _)| !is_free(place));
+    let kept = redacted.iter().filter(|(place, _)| !is_free(place));
     kept.map(|(place, digest)| (place.as_str(), digest.as_str())).collect()
 }
 

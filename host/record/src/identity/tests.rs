@@ -52,7 +52,7 @@ fn stored() -> Value {
             }},
             "server": {"type": "openai_http", "model": "m", "details": {"base_url": "http://127.0.0.1:1/v1"}},
         },
-        "withheld": {
+        "redacted": {
             "backends.server.config.extra_body.token": "sha256:07",
             "backends.local.config.model_path": "sha256:08",
         },
@@ -140,9 +140,9 @@ fn changes_that_can_change_a_number_are_named() {
         ("/backends/local/details/llama_cpp_2", json!("0.2.0"), "backends.local.details.llama_cpp_2"),
         ("/backends/server/model", json!("n"), "backends.server.model"),
         (
-            "/withheld/backends.server.config.extra_body.token",
+            "/redacted/backends.server.config.extra_body.token",
             json!("sha256:ff"),
-            "withheld[\"backends.server.config.extra_body.token\"]",
+            "redacted[\"backends.server.config.extra_body.token\"]",
         ),
     ];
     let before = identity(stored());
@@ -150,7 +150,7 @@ fn changes_that_can_change_a_number_are_named() {
         let found = before.differences(&with(pointer, value));
         let [only] = found.as_slice() else { panic!("{pointer}: {found:?}") };
         assert!(only.starts_with(&format!("{place}: ")), "{pointer}: {only}");
-        assert_eq!(is_withheld(only), place.starts_with("withheld"), "{only}");
+        assert_eq!(is_redacted(only), place.starts_with("redacted"), "{only}");
     }
 }
 
@@ -172,12 +172,15 @@ fn changes_that_cannot_change_a_number_are_accepted() {
         ("/config/backends/1/config/timeout", json!(600)),
         ("/config/backends/1/config/max_concurrency", json!(1)),
         ("/config/plugins/0/source", json!("./renamed.wasm")),
+        ("/config/backends/1/config/proxy", json!("http://127.0.0.1:1")),
+        ("/config/backends/1/config/max_retries", json!(0)),
+        ("/config/tasks/0/prefetch_factor", json!(7)),
         ("/config/tasks/0/max_inflight", json!(1)),
         ("/config/custom/max_inflight", json!(1)),
         ("/datasets/parts/files/0/name", json!("renamed.jsonl")),
         ("/datasets/parts/digest", json!("sha256:ff")),
         ("/backends/local/model", json!("renamed.gguf")),
-        ("/withheld/backends.local.config.model_path", json!("sha256:ff")),
+        ("/redacted/backends.local.config.model_path", json!("sha256:ff")),
     ];
     let before = identity(stored());
     for (pointer, value) in changes {
@@ -227,7 +230,7 @@ fn every_part_that_is_pinned_has_a_name() {
     let pinned = identity(stored()).pinned();
     assert_eq!(pinned.keys().collect::<Vec<_>>(), IDENTITY_PARTS);
     assert_eq!(
-        pinned["settings"]["withheld"],
+        pinned["settings"]["redacted"],
         json!({"backends.server.config.extra_body.token": "sha256:07"})
     );
     assert_eq!(pinned["settings"]["tasks"]["two"], json!({"dataset_id": "rows", "max_samples": 10}));

@@ -1,4 +1,4 @@
-//! Appends batches of lines so that a failed one leaves nothing.
+//! Makes records durable: appends a batch by one write and one fsync, or leaves nothing of it.
 
 use super::line::{self, ChecksumSeed};
 use serde::Serialize;

@@ -13,7 +13,7 @@ use serde_json::Value;
 #[serde(untagged)]
 pub enum JournalEntry<'a> {
     /// A sample that needs no scores: it failed before.
-    Whole(&'a SampleRecord),
+    FinishedWithoutScores(&'a SampleRecord),
     /// An answer that awaits its scores.
     Answer(AnswerEntry<'a>),
     /// The scores of an answer that was written before.

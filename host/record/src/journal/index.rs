@@ -115,7 +115,7 @@ impl JournalIndex {
     /// Reads the samples of a task, in order, that are finished and were never to be scored.
     pub fn whole_records(&self, task_id: &str) -> impl Iterator<Item = Result<SampleRecord, RecordError>> {
         let mut reader = AnswerReader::new(self);
-        let whole = self.iter(task_id).filter(|(_, entry)| entry.state == EntryState::Whole);
+        let whole = self.iter(task_id).filter(|(_, entry)| entry.state == EntryState::FinishedWithoutScores);
         whole.map(move |(_, entry)| reader.read_at(entry.record()))
     }
 
@@ -278,7 +278,7 @@ impl JournalIndex {
                 (Some(_), _) => EntryState::Scored,
                 (None, true) if key.awaits_judges => EntryState::Unjudged,
                 (None, true) => EntryState::Awaits,
-                (None, false) => EntryState::Whole,
+                (None, false) => EntryState::FinishedWithoutScores,
             },
             offset: start + line.offset,
         };
@@ -455,7 +455,7 @@ mod tests {
 
         // One is judged; of the other the judge fails, and nothing is scored before either.
         let failed = SampleRecord { outcome: Outcome::JudgeUnparseable, ..second.clone() };
-        writer.append_batch([answer(&first), JournalEntry::Whole(&failed)]).unwrap();
+        writer.append_batch([answer(&first), JournalEntry::FinishedWithoutScores(&failed)]).unwrap();
         let index = JournalIndex::read(&folder).unwrap();
         assert!(index.get("t", 0).unwrap().is_answered() && !index.get("t", 1).unwrap().is_answered());
         assert_eq!(index.outcomes("t").get(Outcome::JudgeUnparseable), 1);

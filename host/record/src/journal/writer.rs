@@ -35,7 +35,7 @@ pub struct OpenedJournal {
     /// acknowledged.
     pub dropped_bytes: u64,
     /// Where that end was put, where whole lines are in it, which no process that was killed leaves behind.
-    pub set_aside: Option<QuarantinedTail>,
+    pub quarantined: Option<QuarantinedTail>,
 }
 
 /// Lines at the end of a journal that are none of its own.
@@ -75,7 +75,7 @@ impl JournalWriter {
         sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
         let end = builder.add_segment(path.clone(), true)?;
         durable_count::check(folder, recorded, builder.lines)?;
-        let set_aside = if end.torn_lines > 0 { Some(quarantine(&path, &end)?) } else { None };
+        let quarantined = if end.torn_lines > 0 { Some(quarantine(&path, &end)?) } else { None };
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
         let (good_bytes, own_lines) = (end.good_bytes, builder.last_lines);
         let lines = builder.lines;
@@ -86,7 +86,7 @@ impl JournalWriter {
             writer.append([Header::new(folder.run_id())])?;
         }
         writer.appender.begin_records(ChecksumSeed::of_run(folder.run_id()), own_lines.max(1) + 1);
-        Ok(OpenedJournal { writer, index: builder.index, dropped_bytes: end.torn_bytes, set_aside })
+        Ok(OpenedJournal { writer, index: builder.index, dropped_bytes: end.torn_bytes, quarantined })
     }
 
     /// Appends entries. When this returns, they survive the loss of power; when it fails, none
@@ -187,7 +187,7 @@ mod tests {
         let folder = begin(root.path());
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         let mut deep = record("t", 0, "a");
-        deep.sample = (0..200).fold(json!(1), |inner, _| json!([inner]));
+        deep.sample = (0..200).fold(json!(1), |inner, _| json!([inner])).into();
         assert!(matches!(writer.append_whole(&[deep]), Err(RecordError::Append { .. })));
         writer.append_whole(&[record("t", 0, "a")]).unwrap();
         assert_eq!(JournalIndex::read(&folder).unwrap().len(), 1);

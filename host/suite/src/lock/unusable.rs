@@ -5,7 +5,7 @@ use super::{Lock, MEDIA, SETTINGS};
 use crate::load::{load, portable};
 use crate::template::OtherTemplate;
 use gage_config::{
-    BackendKind, DataSource, DatasetSpec, LlamaCppConfig, PipelineConfig, PluginSource, withheld_digests,
+    BackendKind, DataSource, DatasetSpec, LlamaCppConfig, PipelineConfig, PluginSource, redacted_digests,
 };
 use gage_core::{Digest, Object};
 use gage_data::hub::ModelReference;
@@ -55,7 +55,7 @@ impl Lock {
         let before = self.parts.get(SETTINGS).unwrap_or(&Value::Null);
         let found = RunIdentity {
             config: portable.document,
-            withheld: withheld_digests(&portable.withheld),
+            redacted: redacted_digests(&portable.redacted),
             ..RunIdentity::default()
         };
         differing.extend(compare(SETTINGS, before, found.pinned().get(SETTINGS).unwrap_or(&Value::Null)));

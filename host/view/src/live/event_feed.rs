@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
-/// Most happenings that are kept: the newest.
+/// Most events that are kept: the newest.
 const MAX_KEPT_EVENTS: usize = 40;
 /// Most characters of a message; the report has all.
 const MAX_MESSAGE_CHARS: usize = 600;
@@ -58,7 +58,7 @@ impl EventFeed {
         EventFeed { path, ..EventFeed::default() }
     }
 
-    /// The newest happenings, the newest first.
+    /// The newest events, the newest first.
     pub(super) fn recent(&self) -> Vec<&FeedEvent> {
         self.recent.iter().rev().collect()
     }
@@ -157,8 +157,8 @@ mod tests {
     fn whole_lines_are_told_of_once_and_long_ones_are_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
-        let mut happenings = EventFeed::new(path.clone());
-        happenings.read_new();
+        let mut events = EventFeed::new(path.clone());
+        events.read_new();
         let mut file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
         let mut write = |text: &str| file.write_all(text.as_bytes()).unwrap();
         write(&format!("{}\n", json!({"kind": "run_started", "level": "info", "unix_ms": 7})));
@@ -172,15 +172,12 @@ mod tests {
             json!({"kind": "samples_planned", "level": "info", "task_id": "t", "payload": {"total": 9}})
         ));
         write("{\"kind\": \"sample_not_scored\", \"level\": \"warn\",");
-        happenings.read_new();
-        assert_eq!((happenings.began, happenings.totals["t"]), (Some(7), 9));
-        assert_eq!(happenings.recent().len(), 2, "{:?}", happenings.recent());
+        events.read_new();
+        assert_eq!((events.began, events.totals["t"]), (Some(7), 9));
+        assert_eq!(events.recent().len(), 2, "{:?}", events.recent());
         write(" \"payload\": {\"outcome\": \"empty_output\", \"error\": {\"message\": \"<b>\"}}}\n");
-        happenings.read_new();
-        happenings.read_new();
-        assert_eq!(
-            (happenings.recent().len(), happenings.recent()[0].message.as_str()),
-            (3, "empty output: <b>")
-        );
+        events.read_new();
+        events.read_new();
+        assert_eq!((events.recent().len(), events.recent()[0].message.as_str()), (3, "empty output: <b>"));
     }
 }

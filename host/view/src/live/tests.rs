@@ -22,7 +22,7 @@ fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord
         row_digest: String::new(),
         outcome: if score.is_some() { Outcome::Scored } else { Outcome::BackendError },
         error: None,
-        sample: json!({}),
+        sample: json!({}).into(),
         row: None,
         support_output: None,
         model_output: None,
@@ -59,7 +59,7 @@ fn a_run_is_followed_until_it_has_ended() {
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     let mut append = |records: &[SampleRecord]| {
-        journal.append_batch(records.iter().map(JournalEntry::Whole)).unwrap();
+        journal.append_batch(records.iter().map(JournalEntry::FinishedWithoutScores)).unwrap();
     };
     let now = unix_milliseconds();
     let began = json!({"kind": "run_started", "level": "info", "unix_ms": now - 10_000});

@@ -124,9 +124,9 @@ fn what_goes_on_is_only_text_as_well() {
     let served = Served::start(root.path());
     let page = browser.page(&Screen::PHONE).expect("a page");
     page.go(&served.url("/runs/running")).expect("the page");
-    page.wait_for("document.getElementById('happenings').innerText.includes('javascript:alert(1)')")
+    page.wait_for("document.getElementById('events').innerText.includes('javascript:alert(1)')")
         .expect("events");
-    let happened = page.text("document.getElementById('happenings').innerText").expect("events");
+    let happened = page.text("document.getElementById('events').innerText").expect("events");
     assert!(happened.contains("‹U+202E›␛[2J"), "{happened}");
     assert!(!page.text("document.title").expect("a title").contains("owned"));
     assert_eq!(page.run("document.images.length").expect("none"), json!(0));

@@ -101,7 +101,8 @@ pub(crate) fn sample(index: u64, answer: &str, score: f64) -> SampleRecord {
         sample: json!({
             "id": format!("s-{index}"), "references": [format!("right {index}")],
             "messages": [{"role": "user", "content": [{"type": "text", "text": format!("What is question {index}?")}]}],
-        }),
+        })
+        .into(),
         row: None,
         support_output: None,
         model_output: Some(
@@ -170,7 +171,7 @@ fn identity() -> RunIdentity {
 }
 
 pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {
-    let entries: Vec<JournalEntry<'_>> = records.iter().map(JournalEntry::Whole).collect();
+    let entries: Vec<JournalEntry<'_>> = records.iter().map(JournalEntry::FinishedWithoutScores).collect();
     writer.append_batch(entries).expect("appended");
 }
 

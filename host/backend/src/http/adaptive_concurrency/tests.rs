@@ -56,8 +56,8 @@ impl Server {
         now: Duration,
         bucket: &mut Bucket,
     ) -> (RequestEnd, Duration, bool) {
-        let refused = (RequestEnd::Refused, REFUSAL, false);
-        let answered = (RequestEnd::Taken, ANSWER, true);
+        let refused = (RequestEnd::Throttled, REFUSAL, false);
+        let answered = (RequestEnd::Accepted, ANSWER, true);
         match self {
             Server::Rate(rate) if !bucket.takes(now, rate) => refused,
             Server::Rate(_) => answered,
@@ -68,13 +68,17 @@ impl Server {
             Server::StormySlots(_) => answered,
             Server::Storm => match chance {
                 0..20 => refused,
-                20..28 => (RequestEnd::Taken, REFUSAL, false),
-                28 => (RequestEnd::Late, HANG, false),
+                20..28 => (RequestEnd::Accepted, REFUSAL, false),
+                28 => (RequestEnd::TimedOut, HANG, false),
                 _ => answered,
             },
             Server::Shared(slots) => {
                 let took = ANSWER.mul_f64(in_flight.max(slots) as f64 / slots as f64);
-                if took > HANG { (RequestEnd::Late, HANG, false) } else { (RequestEnd::Taken, took, true) }
+                if took > HANG {
+                    (RequestEnd::TimedOut, HANG, false)
+                } else {
+                    (RequestEnd::Accepted, took, true)
+                }
             }
         }
     }
@@ -100,7 +104,7 @@ fn play(server: Server, most: usize) -> Simulation {
     let (mut busy, mut answering) = (Duration::ZERO, Duration::ZERO);
     let mut most_attempts = 0;
     let mut bucket = Bucket::default();
-    let ends = [RequestEnd::Taken, RequestEnd::Refused, RequestEnd::Late];
+    let ends = [RequestEnd::Accepted, RequestEnd::Throttled, RequestEnd::TimedOut];
     let mut under_way: HashMap<u64, (Duration, bool)> = HashMap::new();
     while now < Duration::from_secs(20) {
         while in_flight < concurrency.limit() {
@@ -189,7 +193,7 @@ fn limit_doubles_only_if_it_is_used() {
     for (in_flight, limit) in [(32, 62), (20, 41), (8, 32)] {
         let mut concurrency = AdaptiveConcurrency::new(256, true);
         let rounds: Vec<u64> = (0..32).map(|number| concurrency.sent(in_flight.min(number + 1))).collect();
-        rounds.iter().for_each(|round| concurrency.ended(*round, RequestEnd::Taken, ANSWER));
+        rounds.iter().for_each(|round| concurrency.ended(*round, RequestEnd::Accepted, ANSWER));
         assert_eq!(concurrency.limit(), limit, "{in_flight} at once");
     }
 }
@@ -203,7 +207,7 @@ fn slow_start_doubles_until_a_refusal() {
         assert_eq!(concurrency.limit(), limit);
     }
     for round in rounds.iter().take(40) {
-        concurrency.ended(*round, RequestEnd::Refused, REFUSAL);
+        concurrency.ended(*round, RequestEnd::Throttled, REFUSAL);
     }
     concurrency.slow_start_tick();
     assert_eq!(concurrency.limit(), 1_024, "the host has had enough");
@@ -217,7 +221,7 @@ fn a_request_that_was_given_up_is_not_waited_for() {
         concurrency.abandoned(*round);
     }
     for round in rounds.iter().skip(16) {
-        concurrency.ended(*round, RequestEnd::Late, HANG);
+        concurrency.ended(*round, RequestEnd::TimedOut, HANG);
     }
     assert_eq!(concurrency.cuts(), 1);
 }
@@ -228,7 +232,7 @@ fn one_is_always_left_and_a_fixed_limit_stays() {
         let mut concurrency = AdaptiveConcurrency::new(100, is_adaptive);
         for _ in 0..50 {
             let rounds: Vec<u64> = (0..128).map(|number| concurrency.sent(number + 1)).collect();
-            rounds.iter().for_each(|round| concurrency.ended(*round, RequestEnd::Refused, REFUSAL));
+            rounds.iter().for_each(|round| concurrency.ended(*round, RequestEnd::Throttled, REFUSAL));
         }
         assert_eq!(concurrency.limit(), limit);
         assert!(concurrency.is_refusing());

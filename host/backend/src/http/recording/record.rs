@@ -58,14 +58,14 @@ impl Recorder {
             let Frames { end, torn, .. } = frames_of(path)?;
             if torn > 0 {
                 let path = path.display();
-                tracing::warn!(%path, bytes = torn, "the tape was torn at its end, which is written over");
+                tracing::warn!(%path, bytes = torn, "the recording was torn at its end, which is overwritten");
             }
             file.set_len(end).map_err(error)?;
             file.seek(SeekFrom::Start(end)).map_err(error)?;
         }
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
         let thread = std::thread::Builder::new()
-            .name("http-tape".to_owned())
+            .name("http-recording".to_owned())
             .spawn(move || write_all(file, receiver))
             .map_err(error)?;
         Ok(Recorder { path: path.to_owned(), ends: Mutex::new(Some((sender, thread))) })

@@ -120,9 +120,9 @@ impl Replayer {
         }
         if frames.torn > 0 {
             let (path, bytes) = (path.display(), frames.torn);
-            tracing::warn!(%path, bytes, "the tape is torn: its last bytes are of exchanges that were cut off");
+            tracing::warn!(%path, bytes, "the recording is torn: its last exchanges were cut off");
         } else if frames.places.is_empty() {
-            tracing::warn!(path = %path.display(), "the tape holds no exchange");
+            tracing::warn!(path = %path.display(), "the recording holds no exchange");
         }
         let places = frames.places.into_iter().map(|(digest, places)| (digest, (places, 0))).collect();
         Ok(Replayer { path: Arc::new(path.to_owned()), torn: frames.torn, places: Mutex::new(places) })

@@ -10,7 +10,7 @@ const WIDTH: usize = 80;
 /// Columns between columns.
 const GAP: usize = 2;
 /// The least that a column of names is cut to.
-const NARROWEST: usize = 8;
+const MIN_FIRST_COLUMN_WIDTH: usize = 8;
 const TITLES: [&str; 7] = ["task", "samples", "requests", "tokens", "cost", "time", "detects"];
 
 type Row = [String; TITLES.len()];
@@ -143,7 +143,7 @@ fn table(rows: &[Row], style: &Style) -> Vec<String> {
         .collect();
     let total: usize = widths.iter().sum::<usize>() + GAP * kept.len().saturating_sub(1);
     if let Some(first) = widths.first_mut() {
-        *first = first.saturating_sub(total.saturating_sub(WIDTH)).max(NARROWEST.min(*first));
+        *first = first.saturating_sub(total.saturating_sub(WIDTH)).max(MIN_FIRST_COLUMN_WIDTH.min(*first));
     }
     let line = |row: &Row| {
         let cells = kept.iter().zip(&widths).map(|(place, width)| {

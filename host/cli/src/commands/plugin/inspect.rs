@@ -14,7 +14,7 @@ pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> 
     let name = file.display().to_string();
     let bytes = read(&file, &InstanceSetup::default())?;
     let summary = summarise(&name, &bytes).map_err(|error| refuse_load(&error))?;
-    let family = match arguments.is_static {
+    let component = match arguments.is_static {
         true => None,
         false => {
             let host = setup::plugin_host(arguments.print.quiet)?;
@@ -23,15 +23,15 @@ pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> 
         }
     };
     if arguments.print.json {
-        terminal::print_line(format_args!("{:#}", to_json(&name, &summary, family.as_ref())))?;
+        terminal::print_line(format_args!("{:#}", to_json(&name, &summary, component.as_ref())))?;
     } else {
-        let text = to_text(&name, &summary, family.as_ref());
+        let text = to_text(&name, &summary, component.as_ref());
         terminal::print_line(gage_core::printable(text.trim_end()))?;
     }
     Ok(ExitCode::Done)
 }
 
-fn to_json(name: &str, summary: &ComponentSummary, family: Option<&AnyComponent>) -> Value {
+fn to_json(name: &str, summary: &ComponentSummary, component: Option<&AnyComponent>) -> Value {
     let mut value = json!({
         "file": name,
         "kind": summary.world.kind(),
@@ -42,28 +42,28 @@ fn to_json(name: &str, summary: &ComponentSummary, family: Option<&AnyComponent>
         "exports": summary.exports,
         "grants_asked_for": summary.capabilities().iter().map(|one| one.name()).collect::<Vec<_>>(),
     });
-    if let Some(family) = family {
-        value["name"] = family.identity().name.as_str().into();
-        value["version"] = family.identity().version.as_str().into();
-        value["description"] = family.description().into();
-        value["extra"] = Value::Object(family.extra().clone());
-        value["limits"] = json!(family.limits());
-        value["members"] = json!(family.descriptions());
+    if let Some(component) = component {
+        value["name"] = component.identity().name.as_str().into();
+        value["version"] = component.identity().version.as_str().into();
+        value["description"] = component.description().into();
+        value["extra"] = Value::Object(component.extra().clone());
+        value["limits"] = json!(component.limits());
+        value["members"] = json!(component.descriptions());
     }
     value
 }
 
-fn to_text(name: &str, summary: &ComponentSummary, family: Option<&AnyComponent>) -> String {
+fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyComponent>) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let mut line = |key: &str, value: &str| {
         let _ = writeln!(text, "{key:10}  {value}");
     };
     line("file", name);
-    match family {
-        Some(family) => {
-            let identity = family.identity();
-            let about = family.description();
+    match component {
+        Some(component) => {
+            let identity = component.identity();
+            let about = component.description();
             let about = if about.is_empty() { String::new() } else { format!(": {about}") };
             line("plugin", &format!("{} {}{about}", identity.name, identity.version));
         }
@@ -76,14 +76,14 @@ fn to_text(name: &str, summary: &ComponentSummary, family: Option<&AnyComponent>
     let capabilities: Vec<&str> = summary.capabilities().iter().map(|one| one.name()).collect();
     let asked = if capabilities.is_empty() { "none".to_owned() } else { capabilities.join(", ") };
     line("asks for", &asked);
-    if let Some(wants) = family.and_then(|family| family.extra().get("wants")) {
+    if let Some(wants) = component.and_then(|component| component.extra().get("wants")) {
         line("hopes for", &wants.to_string());
     }
     line("imports", &listed(&summary.imports));
     // Tools add exports of their own, which nobody calls.
     let ours = summary.exports.iter().filter(|export| export.starts_with("gage:")).cloned();
     line("exports", &listed(&ours.collect::<Vec<String>>()));
-    for member in family.iter().flat_map(|family| family.descriptions()) {
+    for member in component.iter().flat_map(|component| component.descriptions()) {
         describe_member(member, &mut text);
     }
     text

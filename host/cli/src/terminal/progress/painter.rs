@@ -16,9 +16,9 @@ const LIVE: Duration = Duration::from_millis(200);
 /// How often JSON is written.
 const MACHINE: Duration = Duration::from_secs(1);
 /// How long the first plain line waits. A run that is done before needs none.
-const FIRST_PLAIN: Duration = Duration::from_secs(5);
+const MIN_PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest time between plain lines.
-const LAST_PLAIN: Duration = Duration::from_secs(60);
+const MAX_PLAIN_INTERVAL: Duration = Duration::from_secs(60);
 /// Columns of plain lines, which no terminal bounds.
 const PLAIN_COLUMNS: usize = 160;
 
@@ -33,7 +33,7 @@ impl Painter {
     pub(super) fn start(kind: ProgressKind, tasks: Arc<Tasks>) -> Option<Painter> {
         let canvas = match kind {
             ProgressKind::Live => Canvas::Live(View::open()),
-            ProgressKind::Plain => Canvas::Plain { next: FIRST_PLAIN, has_begun: false },
+            ProgressKind::Plain => Canvas::Plain { next: MIN_PLAIN_INTERVAL, has_begun: false },
             ProgressKind::Json => Canvas::Json,
             ProgressKind::Auto | ProgressKind::None => return None,
         };
@@ -142,7 +142,7 @@ impl Drawing {
                 }
                 if is_due {
                     *has_begun = true;
-                    *next = elapsed + (elapsed / 20).clamp(FIRST_PLAIN, LAST_PLAIN);
+                    *next = elapsed + (elapsed / 20).clamp(MIN_PLAIN_INTERVAL, MAX_PLAIN_INTERVAL);
                 }
             }
             Canvas::Json => {

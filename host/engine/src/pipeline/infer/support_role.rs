@@ -5,7 +5,7 @@ use crate::limits::permits::RolePermits;
 use crate::pipeline::guest_prompt;
 use crate::pipeline::role_client::RoleClient;
 use crate::pipeline::task_state::TaskState;
-use crate::plan::PlannedHelper;
+use crate::plan::PlannedSupportRole;
 use crate::request::support_context::payload_of;
 use crate::sample::failure::{SampleFailure, StepError};
 use crate::session::Session;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// A role that supports a model, with all that it needs to be asked.
 pub(crate) struct SupportRole {
-    planned: Arc<PlannedHelper>,
+    planned: Arc<PlannedSupportRole>,
     calls: Option<AdapterCalls>,
     /// Asks its model, where it has one.
     client: Option<RoleClient>,
@@ -56,7 +56,7 @@ pub(crate) struct SupportInput<'p> {
 impl SupportRole {
     /// Opens a role; `workers` bounds the calls of its component at the same time.
     pub(crate) fn new(
-        planned: &Arc<PlannedHelper>,
+        planned: &Arc<PlannedSupportRole>,
         session: &Session,
         permits: &RolePermits,
         workers: usize,
@@ -178,17 +178,17 @@ pub(crate) struct SupportStepsResult {
 /// Runs the support steps of a sample, each with what those before it found. Nothing where the run is
 /// stopped.
 pub(crate) async fn run_steps(
-    helpers: &[SupportRole],
+    support_roles: &[SupportRole],
     task: &TaskState,
     sample_id: &str,
     sample: &SampleView,
 ) -> Option<SupportStepsResult> {
     let mut supported = SupportStepsResult::default();
     let sample = &sample.value();
-    for helper in helpers {
+    for support_role in support_roles {
         let found = payload_of(&supported.output);
         let payload = SupportInput { sample, found: &found, history: None, tool_call: None };
-        match helper.ask(task, sample_id, &payload).await {
+        match support_role.ask(task, sample_id, &payload).await {
             Ok(SupportOutput { mut output, usage }) => {
                 if let Some(usage) = usage {
                     output.insert("usage".to_owned(), json!(usage));
@@ -196,11 +196,11 @@ pub(crate) async fn run_steps(
                 if supported.output.is_null() {
                     supported.output = Value::Object(Object::new());
                 }
-                supported.output[helper.name()] = Value::Object(output);
+                supported.output[support_role.name()] = Value::Object(output);
             }
             Err(StepError::Stopped) => return None,
             Err(StepError::Failed(failure)) => {
-                supported.failure = Some(failure.named(helper.name()));
+                supported.failure = Some(failure.named(support_role.name()));
                 break;
             }
         }

@@ -30,7 +30,7 @@ pub(crate) struct ToolLoop<'a> {
     /// Asks the model.
     pub(crate) client: &'a RoleClient,
     /// Answers the calls.
-    pub(crate) helper: &'a SupportRole,
+    pub(crate) support_role: &'a SupportRole,
     pub(crate) bounds: &'a ToolLoopSpec,
 }
 
@@ -193,7 +193,7 @@ impl ToolLoop<'_> {
                 tool_call: Some(named),
             };
             let SupportOutput { output, usage } =
-                self.helper.ask(self.task, &result.sample_id, &payload).await?;
+                self.support_role.ask(self.task, &result.sample_id, &payload).await?;
             Ok::<_, StepError>((result_of(&call.id, output), usage))
         });
         let results = within(remaining, join_all(results)).await;
@@ -215,7 +215,7 @@ impl ToolLoop<'_> {
         }
         match failed {
             None => Ok(messages),
-            Some(failure) => Err(LoopExit::Failed(failure.named(self.helper.name()))),
+            Some(failure) => Err(LoopExit::Failed(failure.named(self.support_role.name()))),
         }
     }
 

@@ -97,7 +97,7 @@ impl EmbeddingStep {
 
     fn texts(&self, result: &SampleResult) -> Result<EmbeddingTexts, SampleFailure> {
         let step = &self.planned.step;
-        let roots = EvalContext {
+        let context = EvalContext {
             sample: result.sample.document(),
             model_output: result.model_output.document(),
             judge_output: &Value::Null,
@@ -105,7 +105,7 @@ impl EmbeddingStep {
         };
         let invalid = |kind: &str, message: String| SampleFailure::new(Outcome::InvalidSample, kind, message);
         let refuse = |message: String| invalid("no_text", message);
-        let prediction = match step.prediction_field.resolve(roots).as_deref() {
+        let prediction = match step.prediction_field.resolve(context).as_deref() {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.trim().to_owned(),
             Some(other) => {
@@ -116,7 +116,7 @@ impl EmbeddingStep {
         let mut references = Vec::new();
         // An empty list is none, so that the next place may have some.
         for path in &step.references_fields {
-            let Some(value) = path.resolve(roots) else { continue };
+            let Some(value) = path.resolve(context) else { continue };
             collect(&value, &mut references).map_err(|what| {
                 refuse(format!(
                     "`{path}` holds {what}; a reference is a text, a number, or an object with `text`, `answer` or `value`"

@@ -16,7 +16,7 @@ use crate::sample::usage::{named, sum_of};
 use crate::session::Session;
 use combined::{JudgeReplies, Judgement, output_of};
 use gage_backend::{DrawIndex, GenerateRequest, output_to_guest};
-use gage_config::Combine;
+use gage_config::ScoreCombination;
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict};
 use gage_record::Stage;
@@ -31,7 +31,7 @@ const LABELS: [&str; 2] = ["ANSWER", "SUPPORT"];
 /// The judges of a task with their backends.
 pub(crate) struct JudgeStep {
     judges: Vec<OpenJudge>,
-    combine: Combine,
+    combine: ScoreCombination,
     attempts: u32,
 }
 

@@ -71,7 +71,7 @@ impl Events {
     pub(crate) fn recorded(&self, task_id: &str, item: &JournalItem) {
         match item {
             // It is told of when it is judged.
-            JournalItem::AnswerAwaitingJudges(_) => {}
+            JournalItem::AnswerAwaitingPostInference(_) => {}
             JournalItem::Answer(result) => self.answered(task_id, result),
             JournalItem::Scores(entry) => {
                 let answered = self.remove_answer(task_id, entry.index);
@@ -91,7 +91,7 @@ impl Events {
                 };
                 self.ended(task_id, &end, || scores.collect());
             }
-            JournalItem::Whole { record, was_resumed } => {
+            JournalItem::FinishedWithoutScores { record, was_resumed } => {
                 let answered = answered_of(&record.timing, usage_in(record.model_output.as_ref()));
                 let is_asked = record.timing.attempts > 0;
                 if is_asked && !was_resumed {

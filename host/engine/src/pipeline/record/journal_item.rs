@@ -20,13 +20,13 @@ pub(crate) struct RecordRequest {
 
 pub(crate) enum JournalItem {
     /// An answer of which judges are asked.
-    AnswerAwaitingJudges(Arc<SampleResult>),
+    AnswerAwaitingPostInference(Arc<SampleResult>),
     /// An answer that awaits its scores.
     Answer(Arc<SampleResult>),
     /// The scores of an answer that was recorded before.
     Scores(Box<ScoresEntry>),
     /// A sample that is finished without scores.
-    Whole {
+    FinishedWithoutScores {
         record: Box<SampleRecord>,
         /// Whether an earlier process had asked the model.
         was_resumed: bool,
@@ -36,30 +36,32 @@ pub(crate) enum JournalItem {
 impl JournalItem {
     pub(super) fn entry<'a>(&'a self, task_id: &'a str) -> JournalEntry<'a> {
         match self {
-            JournalItem::AnswerAwaitingJudges(result) => {
+            JournalItem::AnswerAwaitingPostInference(result) => {
                 JournalEntry::Answer(AnswerEntry { awaits_judges: true, ..result.entry(task_id) })
             }
             JournalItem::Answer(result) => JournalEntry::Answer(result.entry(task_id)),
             JournalItem::Scores(entry) => JournalEntry::Scores(entry),
-            JournalItem::Whole { record, .. } => JournalEntry::Whole(record),
+            JournalItem::FinishedWithoutScores { record, .. } => JournalEntry::FinishedWithoutScores(record),
         }
     }
 
     /// The id of its sample.
     pub(super) fn sample_id(&self) -> &str {
         match self {
-            JournalItem::AnswerAwaitingJudges(result) | JournalItem::Answer(result) => &result.sample_id,
+            JournalItem::AnswerAwaitingPostInference(result) | JournalItem::Answer(result) => {
+                &result.sample_id
+            }
             JournalItem::Scores(entry) => &entry.sample_id,
-            JournalItem::Whole { record, .. } => &record.sample_id,
+            JournalItem::FinishedWithoutScores { record, .. } => &record.sample_id,
         }
     }
 
     /// The sample, where it is finished with this.
     pub(super) fn finished_sample(&self) -> Option<FinishedSample<'_>> {
         match self {
-            JournalItem::AnswerAwaitingJudges(_) | JournalItem::Answer(_) => None,
+            JournalItem::AnswerAwaitingPostInference(_) | JournalItem::Answer(_) => None,
             JournalItem::Scores(entry) => Some(FinishedSample::of_scores(entry)),
-            JournalItem::Whole { record, .. } => Some(FinishedSample::of_record(record)),
+            JournalItem::FinishedWithoutScores { record, .. } => Some(FinishedSample::of_record(record)),
         }
     }
 }

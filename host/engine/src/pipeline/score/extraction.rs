@@ -7,8 +7,8 @@ use gage_plugin::{ExtractedAnswer, Extractor, ItemError};
 use gage_record::{ErrorNote, Stage};
 use serde_json::{Value, json};
 
-/// What extraction made of one answer.
-pub(crate) struct ExtractorChain {
+/// The result of the extractors for one answer.
+pub(crate) struct ExtractionResult {
     /// The model's output, with what was found in it, and what the model wrote as `written`.
     pub(crate) model_output: Value,
     /// What was found: `answer`, `parsed` and `extraction`.
@@ -19,20 +19,20 @@ pub(crate) struct ExtractorChain {
 
 /// Lets the extractors find the answers of a batch: the first that finds one wins. Where none does,
 /// `answer` is null: a failure to parse never scores.
-pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) -> Vec<ExtractorChain> {
+pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) -> Vec<ExtractionResult> {
     let mut states: Vec<ExtractionState> =
         batch.iter().map(|answer| ExtractionState::new(answer.model_output.document())).collect();
     for planned in extractors {
         let open: Vec<usize> = (0..states.len()).filter(|place| !states[*place].has_ended()).collect();
         let items = open.iter().map(|place| {
             let answer = batch[*place];
-            let roots = EvalContext {
+            let context = EvalContext {
                 sample: answer.sample.document(),
                 model_output: (&states[*place].output).into(),
                 judge_output: &answer.judge_output,
                 support_output: &answer.support_output,
             };
-            planned.extractor.resolve(&answer.sample_id, roots)
+            planned.extractor.resolve(&answer.sample_id, context)
         });
         let found = planned.extractor.extract(items.collect());
         for (place, found) in open.into_iter().zip(found) {
@@ -77,7 +77,7 @@ impl ExtractionState {
         }
     }
 
-    fn finish(self, original: JsonView<'_>) -> ExtractorChain {
+    fn finish(self, original: JsonView<'_>) -> ExtractionResult {
         let error = self.error.map(|failed| {
             let note = ErrorNote {
                 stage: Stage::Scoring,
@@ -100,7 +100,7 @@ impl ExtractionState {
             output.extend(found.clone());
             output.insert("written".to_owned(), written);
         }
-        ExtractorChain { model_output, found, error }
+        ExtractionResult { model_output, found, error }
     }
 }
 

@@ -12,7 +12,7 @@ fn records(rows: &[(f64, u8, bool)]) -> Vec<SampleRecord> {
     let record = |(index, (score, subject, has_failed)): (u64, &(f64, u8, bool))| {
         let record =
             if *has_failed { failed("t", index, Outcome::Refused) } else { sample("t", index, *score, 1.0) };
-        SampleRecord { sample: json!({"metadata": {"subject": subject}}), ..record }
+        SampleRecord { sample: json!({"metadata": {"subject": subject}}).into(), ..record }
     };
     (0..).zip(rows).map(record).collect()
 }

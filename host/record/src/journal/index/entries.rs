@@ -33,7 +33,7 @@ pub(super) struct SampleEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryState {
     /// Finished, and was never to be scored.
-    Whole,
+    FinishedWithoutScores,
     /// Answered, and not judged yet.
     Unjudged,
     /// Answered, and not scored yet.
@@ -45,7 +45,7 @@ pub(super) enum EntryState {
 impl EntryState {
     /// Whether nothing more is to come.
     pub(super) fn has_ended(self) -> bool {
-        matches!(self, EntryState::Whole | EntryState::Scored)
+        matches!(self, EntryState::FinishedWithoutScores | EntryState::Scored)
     }
 }
 

@@ -24,7 +24,7 @@ pub enum SampleStage {
 impl EntryState {
     fn stage(self) -> SampleStage {
         match self {
-            EntryState::Whole | EntryState::Scored => SampleStage::Ended,
+            EntryState::FinishedWithoutScores | EntryState::Scored => SampleStage::Ended,
             EntryState::Unjudged => SampleStage::AwaitsJudges,
             EntryState::Awaits => SampleStage::AwaitsScores,
         }
@@ -110,7 +110,7 @@ impl<'a> AnswerReader<'a> {
     /// # Errors
     /// When the journal cannot be read, or has changed.
     pub fn read(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
-        self.read_where(task_id, index, |state| state != EntryState::Whole)
+        self.read_where(task_id, index, |state| state != EntryState::FinishedWithoutScores)
     }
 
     /// The record of a sample that was never to be scored; none where it is not such a one.
@@ -118,7 +118,7 @@ impl<'a> AnswerReader<'a> {
     /// # Errors
     /// When the journal cannot be read, or has changed.
     pub fn read_whole(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
-        self.read_where(task_id, index, |state| state == EntryState::Whole)
+        self.read_where(task_id, index, |state| state == EntryState::FinishedWithoutScores)
     }
 
     fn read_where(

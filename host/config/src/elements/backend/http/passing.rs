@@ -79,7 +79,9 @@ pub(super) fn read_further(
         match gage_core::nearest(name, known.iter().copied()) {
             Some(meant) => problem
                 .help(format!("did you mean `{meant}`? what is meant for the server stands in `extra_body`")),
-            None => problem.help("put it into `extra_body` where it is meant for the server"),
+            None => problem.help(
+                "put it into `extra_body` if the server needs it; sampling parameters belong in `default_params`",
+            ),
         };
         passed.insert(entry.key.clone(), entry.node.to_json());
     }

@@ -1,6 +1,6 @@
 //! The output of the judges of an answer.
 
-use gage_config::Combine;
+use gage_config::ScoreCombination;
 use gage_core::Object;
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ impl JudgeReplies {
 }
 
 /// The judgements as one object: that of a single judge as it is, several with what they come to.
-pub(super) fn output_of(judgements: Vec<(&str, Judgement)>, combine: Combine) -> Value {
+pub(super) fn output_of(judgements: Vec<(&str, Judgement)>, combine: ScoreCombination) -> Value {
     let object = |judgement: Judgement| match judgement {
         Judgement::Output(output) => output,
         Judgement::Unparseable { reason, replies } => {
@@ -70,15 +70,15 @@ pub(super) fn output_of(judgements: Vec<(&str, Judgement)>, combine: Combine) ->
 }
 
 /// The scores of several judges as one; null where no judge gave one.
-fn combined_score(scores: &[f64], combine: Combine) -> Option<f64> {
+fn combined_score(scores: &[f64], combine: ScoreCombination) -> Option<f64> {
     if scores.is_empty() {
         return None;
     }
     // Judges are few.
     let count = scores.len() as f64;
     Some(match combine {
-        Combine::Mean => scores.iter().sum::<f64>() / count,
-        Combine::Vote => {
+        ScoreCombination::Mean => scores.iter().sum::<f64>() / count,
+        ScoreCombination::Vote => {
             let votes = scores.iter().filter(|score| **score >= VOTE_THRESHOLD).count() as f64;
             match (votes * 2.0).total_cmp(&count) {
                 std::cmp::Ordering::Greater => 1.0,
@@ -123,19 +123,19 @@ mod tests {
         for (judgements, combine, score, answer) in [
             (
                 vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
-                Combine::Mean,
+                ScoreCombination::Mean,
                 json!(0.5),
                 json!("A"),
             ),
             (
                 vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
-                Combine::Vote,
+                ScoreCombination::Vote,
                 json!(1.0),
                 json!("A"),
             ),
-            (vec![output(1.0, "A"), output(0.0, "B")], Combine::Vote, json!(0.5), json!(null)),
-            (vec![output(1.0, "A"), unread()], Combine::Mean, json!(1.0), json!("A")),
-            (vec![unread(), unread()], Combine::Mean, json!(null), json!(null)),
+            (vec![output(1.0, "A"), output(0.0, "B")], ScoreCombination::Vote, json!(0.5), json!(null)),
+            (vec![output(1.0, "A"), unread()], ScoreCombination::Mean, json!(1.0), json!("A")),
+            (vec![unread(), unread()], ScoreCombination::Mean, json!(null), json!(null)),
         ] {
             let judgements: Vec<(&str, Judgement)> = ["a", "b", "c"].into_iter().zip(judgements).collect();
             let count = judgements.len();
@@ -143,7 +143,7 @@ mod tests {
             assert_eq!((&combined["score"], &combined["answer"]), (&score, &answer));
             assert_eq!(combined["judges"].as_object().map(Object::len), Some(count));
         }
-        let single = output_of(vec![("a", output(0.25, "A"))], Combine::Vote);
+        let single = output_of(vec![("a", output(0.25, "A"))], ScoreCombination::Vote);
         assert_eq!(single, json!({"score": 0.25, "answer": "A"}));
     }
 }

@@ -1,0 +1,119 @@
+//! JSON text that is parsed when a value of it is needed.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+/// A JSON value that is kept as the text it was read from. The first access to its content parses the text; writing it does
+/// not. A run reads every Sample back from its journal, and of most Samples it needs nothing but the text.
+#[derive(Clone, Debug)]
+pub struct LazyJson {
+    /// As serde_json writes the value; empty if it was made from a value.
+    text: Box<str>,
+    value: OnceLock<Value>,
+}
+
+impl LazyJson {
+    /// Whether it is null. Parses nothing.
+    pub fn is_null(&self) -> bool {
+        self.value.get().map_or(&*self.text == "null", Value::is_null)
+    }
+
+    /// The value.
+    pub fn into_value(mut self) -> Value {
+        match self.value.take() {
+            Some(value) => value,
+            None => parse(&self.text),
+        }
+    }
+}
+
+/// The value of a text that was read as JSON before.
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+impl Deref for LazyJson {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        self.value.get_or_init(|| parse(&self.text))
+    }
+}
+
+impl From<Value> for LazyJson {
+    fn from(value: Value) -> LazyJson {
+        LazyJson { text: Box::default(), value: value.into() }
+    }
+}
+
+impl Default for LazyJson {
+    fn default() -> LazyJson {
+        Value::Null.into()
+    }
+}
+
+impl PartialEq for LazyJson {
+    fn eq(&self, other: &LazyJson) -> bool {
+        **self == **other
+    }
+}
+
+impl Serialize for LazyJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &*self.text {
+            "" => (**self).serialize(serializer),
+            text => serde_transcode::transcode(&mut serde_json::Deserializer::from_str(text), serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for LazyJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LazyJson, D::Error> {
+        let mut text = Vec::new();
+        serde_transcode::transcode(deserializer, &mut serde_json::Serializer::new(&mut text))
+            .map_err(D::Error::custom)?;
+        let text = String::from_utf8(text).map_err(D::Error::custom)?;
+        Ok(LazyJson { text: text.into_boxed_str(), value: OnceLock::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn text_and_value_are_written_and_compared_alike() {
+        for value in [
+            json!(null),
+            json!({}),
+            json!({"b": [1, -2, 0.1, 1e300, u64::MAX, "é\n\"\\ \u{1}"], "a": {"deep": [null, true, {}]}}),
+            json!("text"),
+            json!(7),
+        ] {
+            let written = serde_json::to_string(&value).expect("JSON");
+            let spaced = serde_json::to_string_pretty(&value).expect("JSON");
+            let of_value = LazyJson::from(value.clone());
+            let of_text: LazyJson = serde_json::from_str(&spaced).expect("JSON");
+            let of_tree: LazyJson = serde_json::from_value(value.clone()).expect("JSON");
+            for lazy in [&of_value, &of_text, &of_tree] {
+                assert_eq!(lazy.is_null(), value.is_null());
+                assert_eq!(serde_json::to_string(lazy).expect("JSON"), written);
+                assert_eq!((&**lazy, lazy.is_null()), (&value, value.is_null()));
+                assert_eq!(serde_json::to_value(lazy).expect("JSON"), value);
+                assert_eq!((lazy, lazy.clone().into_value()), (&of_value, value.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_is_not_json_is_an_error() {
+        for text in ["", "{", "[1,]", "{\"a\" 1}", "nul"] {
+            assert!(serde_json::from_str::<LazyJson>(text).is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<LazyJson>(&"[".repeat(200)).is_err());
+    }
+}
