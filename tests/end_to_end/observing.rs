@@ -260,10 +260,10 @@ fn json_progress_goes_to_stderr_only() {
 fn logs_can_go_to_a_file() {
     let (workspace, _server) = workspace_with_failure(3);
     let arguments = ["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"];
-    let variables = [("GAGE_EVAL_BUFFER_THRESHOLD", "10"), ("GAGE_HOST_CONCURENCY", "3")];
+    let variables = [("GAGE_EVAL_BUFFER_THRESHOLD", "10"), ("GAGE_HOST_OUTPUT_DIRS", "x")];
     let ended = workspace.run_with_env(variables, &arguments).expect_code(4);
     assert!(ended.stderr.contains("GAGE_EVAL_BUFFER_THRESHOLD is set and has no effect"), "{}", ended.stderr);
-    let unknown = "GAGE_HOST_CONCURENCY is set and has no effect: no such variable is known, did you mean GAGE_HOST_CONCURRENCY?";
+    let unknown = "GAGE_HOST_OUTPUT_DIRS is set and has no effect: no such variable is known, did you mean GAGE_HOST_OUTPUT_DIR?";
     assert!(ended.stderr.contains(unknown), "{}", ended.stderr);
     let logs = lines(&workspace.read("log"));
     assert!(logs.iter().any(|log| log["level"] == "WARN"), "{logs:?}");

@@ -21,6 +21,27 @@ impl LazyJson {
         self.value.get().map_or(&*self.text == "null", Value::is_null)
     }
 
+    /// Whether it is null or an object without members. Parses nothing.
+    pub fn is_empty(&self) -> bool {
+        match self.value.get() {
+            Some(Value::Object(object)) => object.is_empty(),
+            Some(value) => value.is_null(),
+            None => matches!(&*self.text, "{}" | "null"),
+        }
+    }
+
+    /// A member of an object. Does not parse a text in which the key occurs nowhere. The key consists of ASCII letters, digits
+    /// and underscores, which serde_json never escapes.
+    pub fn member(&self, key: &str) -> Option<&Value> {
+        let is_absent = || memchr::memmem::find(self.text.as_bytes(), key.as_bytes()).is_none();
+        if self.value.get().is_none() && is_absent() { None } else { self.get(key) }
+    }
+
+    /// The text, unless it was made from a value.
+    pub fn text(&self) -> Option<&str> {
+        Some(&*self.text).filter(|text| !text.is_empty())
+    }
+
     /// The value.
     pub fn into_value(mut self) -> Value {
         match self.value.take() {
@@ -101,6 +122,8 @@ mod tests {
             let of_tree: LazyJson = serde_json::from_value(value.clone()).expect("JSON");
             for lazy in [&of_value, &of_text, &of_tree] {
                 assert_eq!(lazy.is_null(), value.is_null());
+                assert_eq!(lazy.is_empty(), [json!(null), json!({})].contains(&value));
+                assert_eq!((lazy.member("b"), lazy.member("absent")), (value.get("b"), None));
                 assert_eq!(serde_json::to_string(lazy).expect("JSON"), written);
                 assert_eq!((&**lazy, lazy.is_null()), (&value, value.is_null()));
                 assert_eq!(serde_json::to_value(lazy).expect("JSON"), value);

@@ -1,6 +1,6 @@
 //! What scorers say.
 
-use crate::{Object, Outcome};
+use crate::{LazyJson, Object, Outcome};
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +25,9 @@ pub struct ScoreCard {
     /// The same in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<String>,
-    /// What the scorer saw.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub detail: Object,
+    /// What the scorer saw: a JSON object, or null if it says nothing.
+    #[serde(default, skip_serializing_if = "LazyJson::is_empty")]
+    pub detail: LazyJson,
 }
 
 /// What became of one metric for one sample. Its names and versions are short and the same for each, so that they lie in

@@ -162,7 +162,7 @@ impl Plan {
         let backend = self.config.backend_of(&task.role);
         let tokens = Tokens::of(task, backend, options.tokenizer, &mut notes);
         let statistics = DatasetStatistics::of(task, datasets, options.max_samples, &tokens, &mut notes);
-        let sample_requests = statistics.samples.unwrap_or(0) as f64 * spec.repeat as f64;
+        let samples = statistics.samples.unwrap_or(0) as f64 * spec.repeat as f64;
         let estimate = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
             let work = WorkEstimate { requests, per_prompt, per_completion };
             self.estimate_requests(step, role, &work, task, options)
@@ -175,46 +175,38 @@ impl Plan {
         let mut requests = Vec::new();
         // A component may answer itself, and the model may call no tool.
         let reply_of = |role: &RoleAdapterSpec| completion_tokens(&role.sampling_params);
-        for support_role in
-            task.support.iter().filter(|support_role| !support_role.role.backend_id.is_empty())
-        {
-            let least = if support_role.adapter.is_some() { 0.0 } else { sample_requests };
-            let (request_count, reply) = (Range::new(least, sample_requests), reply_of(&support_role.role));
-            requests.push(estimate("support", &support_role.role, request_count, prompt, reply));
+        for planned in task.support.iter().filter(|planned| !planned.role.backend_id.is_empty()) {
+            let calls = Range::new(if planned.adapter.is_some() { 0.0 } else { samples }, samples);
+            requests.push(estimate("support", &planned.role, calls, prompt, reply_of(&planned.role)));
         }
         let turns = task.tools.as_ref().map_or(1.0, |tools| f64::from(tools.bounds.max_turns));
         let tool_prompt = Range::new(prompt.low, prompt.high + completion.high * (turns - 1.0));
-        requests.push(estimate(
-            "inference",
-            &task.role,
-            Range::new(sample_requests, sample_requests * turns),
-            tool_prompt,
-            completion,
-        ));
+        let calls = Range::new(samples, samples * turns);
+        requests.push(estimate("inference", &task.role, calls, tool_prompt, completion));
         if let Some(tools) = &task.tools {
             notes.push(format!(
                 "with tools a sample takes from 1 to {turns} requests; the results of tools are not counted"
             ));
             let role = &tools.support_role.role;
             if !role.backend_id.is_empty() {
-                let request_count = Range::new(0.0, sample_requests * (turns - 1.0));
-                requests.push(estimate("tools", role, request_count, tool_prompt, reply_of(role)));
+                let calls = Range::new(0.0, samples * (turns - 1.0));
+                requests.push(estimate("tools", role, calls, tool_prompt, reply_of(role)));
             }
         }
         if !task.support.is_empty() {
             notes.push("what support steps put before the model is not counted".to_owned());
         }
         if let Some(embed) = &task.embed {
-            let (request_count, none) = (Range::new(sample_requests, sample_requests), Range::default());
-            requests.push(estimate("embed", &embed.role, request_count, completion, none));
+            let (calls, none) = (Range::new(samples, samples), Range::default());
+            requests.push(estimate("embed", &embed.role, calls, completion, none));
             notes.push("the references that answers are compared with by `embed` are not counted".to_owned());
         }
         if let Some(judges) = &task.judges {
-            let judge_overhead = JUDGE_PROMPT_BYTES / BYTES_PER_TOKEN;
-            let judged = Range::new(prompt.low + judge_overhead, prompt.high + judge_overhead) + completion;
+            let overhead = JUDGE_PROMPT_BYTES / BYTES_PER_TOKEN;
+            let judged = Range::new(prompt.low + overhead, prompt.high + overhead) + completion;
             for judge in &judges.judges {
-                let request_count = Range::new(sample_requests, sample_requests * f64::from(judges.attempts));
-                requests.push(estimate("judge", &judge.role, request_count, judged, reply_of(&judge.role)));
+                let calls = Range::new(samples, samples * f64::from(judges.attempts));
+                requests.push(estimate("judge", &judge.role, calls, judged, reply_of(&judge.role)));
             }
         }
         // Judges are asked while the model answers further samples, but not where one waits for the other.

@@ -320,10 +320,11 @@ fn score(result: &MetricResult, record: &SampleRecord) -> Option<Value> {
     if let (Some(pass), Some(_)) = (card.pass, card.primary_score) {
         metadata.insert("pass".to_owned(), pass.into());
     }
-    for (key, object) in [("sub_scores", &card.sub_scores), ("detail", &card.detail)] {
-        if !object.is_empty() {
-            metadata.insert(key.to_owned(), Value::Object(object.clone()));
-        }
+    if !card.sub_scores.is_empty() {
+        metadata.insert("sub_scores".to_owned(), Value::Object(card.sub_scores.clone()));
+    }
+    if !card.detail.is_empty() {
+        metadata.insert("detail".to_owned(), Value::clone(&card.detail));
     }
     if !card.error_tags.is_empty() {
         metadata.insert("error_tags".to_owned(), json!(card.error_tags));

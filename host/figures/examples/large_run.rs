@@ -75,7 +75,8 @@ fn write(root: &Path, run_id: &str, run: u64, samples: u64) -> Result<(), Box<dy
             let numbers = first..(first + 1_000).min(count);
             let records: Vec<SampleRecord> =
                 numbers.map(|index| record(task_id, task as u64, index, run, count)).collect();
-            let entries: Vec<JournalEntry> = records.iter().map(JournalEntry::FinishedWithoutScores).collect();
+            let entries: Vec<JournalEntry> =
+                records.iter().map(JournalEntry::FinishedWithoutScores).collect();
             journal.append_batch(entries)?;
         }
     }

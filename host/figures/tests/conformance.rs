@@ -109,7 +109,7 @@ fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> Sampl
     let card = ScoreCard {
         primary_score: Some(1.0),
         sub_scores: values.iter().map(|(name, value)| (name.clone(), number(value))).collect(),
-        detail,
+        detail: Value::Object(detail).into(),
         ..ScoreCard::default()
     };
     SampleRecord {

@@ -9,7 +9,7 @@ use crate::bindings::types::{
 use crate::figure::AggregatorFigure;
 use crate::limits::Limits;
 use crate::member_description::{OptionalMetadata, ValueDescription};
-use gage_core::{Object, ScoreCard};
+use gage_core::{LazyJson, Object, ScoreCard};
 use serde_json::Value;
 
 fn invalid(message: impl Into<String>) -> ItemError {
@@ -230,6 +230,20 @@ fn name(text: String, what: &str, limits: &Limits) -> Result<String, ItemError> 
     Ok(text)
 }
 
+/// The detail of a card: an object, kept as the text that serde_json writes of it.
+fn detail(text: &str, limits: &Limits) -> Result<LazyJson, ItemError> {
+    const WHAT: &str = "the detail of a card";
+    if text.is_empty() || text == "{}" {
+        return Ok(LazyJson::default());
+    }
+    bounded_json(text, WHAT, limits)?;
+    if !text.trim_start().starts_with('{') {
+        parsed(text, WHAT)?;
+        return Err(invalid(format!("{WHAT} is not an object")));
+    }
+    serde_json::from_str(text).map_err(|error| invalid(format!("{WHAT} is not JSON: {error}")))
+}
+
 /// The card of a metric.
 pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemError> {
     let most = limits.names_per_card;
@@ -262,7 +276,7 @@ pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemEr
         sub_scores,
         error_tags: tags?,
         explain: card.explain,
-        detail: object(&card.detail, "the detail of a card", limits)?,
+        detail: detail(&card.detail, limits)?,
     })
 }
 

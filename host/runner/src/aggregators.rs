@@ -65,7 +65,9 @@ impl CustomAggregator for PluginAggregation {
         let mut card = row.card.clone();
         self.is_clustered |= row.cluster.is_some();
         if let Some(cluster) = row.cluster.filter(|_| self.aggregator.knows_clusters()) {
-            card.detail.insert(CLUSTER.to_owned(), cluster.into());
+            let mut detail = card.detail.into_value();
+            detail[CLUSTER] = cluster.into();
+            card.detail = detail.into();
         }
         let sample_id = row.sample_id.to_owned();
         self.rows.push(AggregatorRow { sample_id, weight: row.weight, card });
@@ -73,7 +75,7 @@ impl CustomAggregator for PluginAggregation {
     }
 
     fn counts_unscored(&self, card: &ScoreCard) -> bool {
-        self.aggregator.unscored_member().is_some_and(|member| card.detail.contains_key(member))
+        self.aggregator.unscored_member().is_some_and(|member| card.detail.get(member).is_some())
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<NamedFigure>, String> {

@@ -1,4 +1,5 @@
-//! Modules of one folder that import one another in a cycle.
+//! Modules of one folder that import one another in a cycle. A module and those below it may import each other: they are
+//! one unit, whose parts the parent puts together.
 
 use crate::imports::ModulePath;
 use crate::modules::CrateModules;

@@ -76,7 +76,8 @@ impl Run {
         let mut manifest = Manifest::new(run_id, "0.1.0", serde_json::from_value(self.identity).unwrap());
         manifest.write(&folder).unwrap();
         let mut journal = JournalWriter::open(&folder).unwrap().writer;
-        let entries: Vec<JournalEntry> = self.records.iter().map(JournalEntry::FinishedWithoutScores).collect();
+        let entries: Vec<JournalEntry> =
+            self.records.iter().map(JournalEntry::FinishedWithoutScores).collect();
         journal.append_batch(entries).unwrap();
         let reaches = Completeness::from([("t".to_owned(), self.reach)]);
         let written =

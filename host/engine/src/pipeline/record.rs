@@ -5,7 +5,6 @@ pub(crate) mod events;
 pub(crate) mod journal_item;
 
 use crate::progress::Progress;
-use crate::sample::span;
 use events::Events;
 use gage_record::{JournalWriter, RecordError};
 use journal_item::{JournalItem, RecordRequest};
@@ -48,7 +47,6 @@ pub(crate) fn run(
         let is_awaited = batch.len() < BUSY_BATCH_ENTRIES || batch.iter().any(|one| one.is_awaited);
         pace = if is_awaited { SYNC_INTERVAL } else { BUSY_SYNC_INTERVAL };
         for RecordRequest { task, item, permit, .. } in batch.drain(..) {
-            let _span = span::of_sample(task.id(), item.sample_id()).entered();
             events.recorded(task.id(), &item);
             match item.finished_sample() {
                 None if matches!(item, JournalItem::AnswerAwaitingPostInference(_)) => {}

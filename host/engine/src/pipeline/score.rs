@@ -264,7 +264,13 @@ fn redact_secrets_of(result: &mut MetricResult) {
     result.error.iter_mut().for_each(clean);
     let Some(card) = &mut result.card else { return };
     card.explain.iter_mut().chain(&mut card.error_tags).for_each(clean);
-    card.detail.values_mut().for_each(redact_value);
+    // Only an escape of JSON could hide a secret from a search of the text.
+    let is_clean = |text: &str| !text.contains('\\') && matches!(redact(text), Cow::Borrowed(_));
+    if !card.detail.is_empty() && !card.detail.text().is_some_and(is_clean) {
+        let mut detail = std::mem::take(&mut card.detail).into_value();
+        redact_value(&mut detail);
+        card.detail = detail.into();
+    }
 }
 
 /// The scores of an answer, which fail where one of them did.

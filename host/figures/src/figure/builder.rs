@@ -118,7 +118,7 @@ impl<'a> FigureBuilder<'a> {
             self.add_sub_scores(card);
             if self.description.aggregation == Aggregation::Categorical {
                 let category =
-                    ["category", "prediction"].into_iter().find_map(|key| label(card.detail.get(key)?));
+                    ["category", "prediction"].into_iter().find_map(|key| label(card.detail.member(key)?));
                 self.categories.add(&category.unwrap_or_else(|| number_label(score)));
             }
         }
@@ -285,14 +285,14 @@ fn entered(aggregation: &Aggregation, card: &ScoreCard) -> Option<f64> {
     match aggregation {
         Aggregation::PassRate => card.pass.map(f64::from),
         // The number only stands for the category, and enters no figure.
-        Aggregation::Categorical => score.or_else(|| label(card.detail.get("category")?).map(|_| 0.0)),
+        Aggregation::Categorical => score.or_else(|| label(card.detail.member("category")?).map(|_| 0.0)),
         _ => score,
     }
 }
 
 /// The weight of a score: `detail.weight` where that is a number that is not negative, else 1.
 fn weight(card: &ScoreCard) -> f64 {
-    card.detail.get("weight").and_then(number).filter(|weight| *weight >= 0.0).unwrap_or(1.0)
+    card.detail.member("weight").and_then(number).filter(|weight| *weight >= 0.0).unwrap_or(1.0)
 }
 
 fn number(value: &Value) -> Option<f64> {

@@ -98,7 +98,7 @@ fn on_scale(
     for (index, (score, weight)) in (0..).zip(scored) {
         let document = json!({"metadata": {"text": index / cluster.unwrap_or(1)}});
         let mut record = of_document(index, *score, document);
-        record.metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": weight}));
+        record.metrics[0].card.as_mut().unwrap().detail = json!({"weight": weight}).into();
         set.add(&record.metrics, &record).unwrap();
     }
     set.finish(TaskCompleteness::Whole).remove(0)
@@ -247,7 +247,7 @@ fn weights_sub_scores_and_tags_come_from_the_card() {
             with_card(index, |card| {
                 card.primary_score = Some(score);
                 card.sub_scores = object(sub_scores);
-                card.detail = object(detail);
+                card.detail = detail.into();
                 card.error_tags = tags.into_iter().map(str::to_owned).collect();
             })
         })
@@ -267,7 +267,7 @@ fn a_scorer_that_makes_up_names_cannot_fill_the_memory() {
         with_card(number as u64, |card| {
             card.error_tags = vec![format!("tag-{number}")];
             card.sub_scores.insert(format!("sub-{number}"), json!(1));
-            card.detail.insert("category".to_owned(), json!(format!("category-{number}")));
+            card.detail = json!({"category": format!("category-{number}")}).into();
         })
     };
     let records: Vec<_> = (0..MAX_NAMES + 7).map(record).collect();
@@ -305,7 +305,7 @@ fn categories_are_counted_and_named_by_the_card() {
         .zip(details)
         .map(|(index, (detail, score))| {
             let mut record = with_card(index, |card| {
-                card.detail = object(detail);
+                card.detail = detail.into();
                 card.primary_score = score;
             });
             if score.is_none() {
@@ -348,7 +348,7 @@ impl CustomAggregator for Weights {
     }
 
     fn counts_unscored(&self, card: &ScoreCard) -> bool {
-        card.detail.contains_key("weight")
+        card.detail.member("weight").is_some()
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
@@ -379,7 +379,7 @@ fn folded(records: &[SampleRecord], has_fold: bool) -> MetricFigure {
 #[test]
 fn a_component_makes_the_figures_of_the_task_and_of_its_slices() {
     let mut records = scores(&[1.0, 0.5, 0.0]);
-    records[0].metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": 2.5}));
+    records[0].metrics[0].card.as_mut().unwrap().detail = json!({"weight": 2.5}).into();
     records.push(failed("t", 3, Outcome::Truncated));
     let figure = folded(&records, true);
     assert_eq!((figure.value, figure.stderr, figure.interval), (Some(4.5), Some(0.5), None));
@@ -407,7 +407,7 @@ fn a_card_without_a_score_counts_if_the_component_reads_it() {
     let mut records = scores(&[1.0, 0.5, 0.0, 1.0]);
     for (index, detail) in [(1, json!({"weight": 2.0})), (3, json!({"other": 2.0}))] {
         let card = records[index].metrics[0].card.as_mut().unwrap();
-        *card = ScoreCard { primary_score: None, detail: object(detail), ..card.clone() };
+        *card = ScoreCard { primary_score: None, detail: detail.into(), ..card.clone() };
         records[index].metrics[0].outcome = Outcome::Skipped;
     }
     let figure = folded(&records, true);

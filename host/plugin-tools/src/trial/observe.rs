@@ -161,7 +161,7 @@ fn card_to_json(card: ScoreCard, name: &str) -> Value {
         "sub_scores": card.sub_scores,
         "error_tags": card.error_tags,
         "explain": card.explain,
-        "detail": card.detail,
+        "detail": if card.detail.is_empty() { json!({}) } else { card.detail.into_value() },
         "values": values,
     })
 }
@@ -362,7 +362,7 @@ fn rows_of(case: &Case) -> Vec<AggregatorRow> {
                 sub_scores: object("sub_scores"),
                 error_tags: texts.filter_map(|tag| tag.as_str().map(str::to_owned)).collect(),
                 explain: card["explain"].as_str().map(str::to_owned),
-                detail: object("detail"),
+                detail: Value::Object(object("detail")).into(),
             },
         }
     })

@@ -95,7 +95,10 @@ fn to_guest(row: &AggregatorRow) -> GuestRow {
             sub_scores: sub_scores.iter().filter_map(sub_score).collect(),
             error_tags: error_tags.clone(),
             explain: explain.clone(),
-            detail: serde_json::to_string(detail).unwrap_or_default(),
+            detail: match detail.is_empty() {
+                true => "{}".to_owned(),
+                false => serde_json::to_string(detail).unwrap_or_default(),
+            },
         },
     }
 }

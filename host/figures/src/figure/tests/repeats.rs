@@ -48,7 +48,7 @@ fn sub_scores_and_weights_are_averaged_alike() {
     let record = |index, weight: f64, f1: Option<f64>| {
         with_card(index, |card| {
             card.primary_score = f1.map(|_| 1.0);
-            card.detail = object(json!({"weight": weight}));
+            card.detail = json!({"weight": weight}).into();
             card.sub_scores = f1.map_or_else(Default::default, |f1| object(json!({"f1": f1})));
         })
     };
