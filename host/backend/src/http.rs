@@ -18,5 +18,6 @@ pub(crate) use client::{Header, HttpClient, bearer, certificates_of};
 pub(crate) use failure::{HttpFailure, Refusal};
 pub use host_limiter::HttpHosts;
 pub use recording::{HttpRecording, RecordingError};
-pub(crate) use reply::{ReplyReader, json_of};
+pub(crate) use reply::{MAX_JSON_DEPTH, ReplyReader, json_of};
 pub(crate) use retry::{HttpCall, ResponseParser};
+pub(crate) use sse::BYTE_ORDER_MARK;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// A reply may not be nested deeper than this.
-const MAX_JSON_DEPTH: usize = 64;
+pub(crate) const MAX_JSON_DEPTH: usize = 64;
 
 /// Reads the answer to one attempt.
 pub(crate) trait ReplyReader: Send {

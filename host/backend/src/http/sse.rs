@@ -4,7 +4,7 @@
 //! square of its length, bounds no event, and drops a last event without an empty line after it, which some servers send.
 
 /// Some servers begin their text with it.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event's data may not be longer than this.
 const MAX_EVENT_BYTES: usize = 8 << 20;

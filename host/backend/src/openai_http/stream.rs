@@ -1,6 +1,6 @@
 //! Puts an answer together that comes in events.
 
-use super::reply;
+use super::reply::{self, Choice};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{ModelOutput, Object};
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ impl ReplyReader for ChatReader {
     type Output = ModelOutput;
 
     fn read_body(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
-        reply::read(json_of(body)?, self.think_tags)
+        reply::read_body(body, self.think_tags)
     }
 
     fn on_event(&mut self, data: &str) -> Result<bool, HttpFailure> {
@@ -134,13 +134,15 @@ impl ReplyReader for ChatReader {
         if !self.calls.is_empty() {
             message.insert("tool_calls".to_owned(), self.calls.into_iter().map(Value::Object).collect());
         }
-        let mut choice = Object::from_iter([
-            ("message".to_owned(), Value::Object(message)),
-            ("finish_reason".to_owned(), self.finish.unwrap_or_default()),
-        ]);
-        if !self.logprobs.is_empty() {
-            choice.insert("logprobs".to_owned(), json!({"content": self.logprobs}));
-        }
-        reply::read(json!({"choices": [choice], "usage": self.usage}), self.think_tags)
+        let choice = Choice {
+            message: Some(Value::Object(message)),
+            text: None,
+            finish_reason: self.finish.unwrap_or_default(),
+            logprobs: match self.logprobs.is_empty() {
+                true => Value::Null,
+                false => json!({"content": self.logprobs}),
+            },
+        };
+        reply::read(choice, &self.usage, self.think_tags)
     }
 }

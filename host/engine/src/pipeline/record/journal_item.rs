@@ -45,17 +45,6 @@ impl JournalItem {
         }
     }
 
-    /// The id of its sample.
-    pub(super) fn sample_id(&self) -> &str {
-        match self {
-            JournalItem::AnswerAwaitingPostInference(result) | JournalItem::Answer(result) => {
-                &result.sample_id
-            }
-            JournalItem::Scores(entry) => &entry.sample_id,
-            JournalItem::FinishedWithoutScores { record, .. } => &record.sample_id,
-        }
-    }
-
     /// The sample, where it is finished with this.
     pub(super) fn finished_sample(&self) -> Option<FinishedSample<'_>> {
         match self {
