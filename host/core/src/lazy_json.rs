@@ -1,8 +1,9 @@
 //! JSON text that is parsed when a value of it is needed.
 
-use serde::de::Error as _;
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -10,12 +11,25 @@ use std::sync::OnceLock;
 /// not. A run reads every Sample back from its journal, and of most Samples it needs nothing but the text.
 #[derive(Clone, Debug)]
 pub struct LazyJson {
-    /// As serde_json writes the value; empty if it was made from a value.
+    /// As serde_json writes the value, or as somebody else wrote it without an escape; empty if it was made from a value.
     text: Box<str>,
     value: OnceLock<Value>,
 }
 
 impl LazyJson {
+    /// Takes the text of a non-empty object. Without an escape it spells each key in one way, and stays as it came; it is written as
+    /// serde_json writes it all the same.
+    ///
+    /// # Errors
+    /// If it is not JSON.
+    pub fn from_object_text(text: String) -> serde_json::Result<LazyJson> {
+        if !text.starts_with("{\"") || text.contains('\\') {
+            return serde_json::from_str(&text);
+        }
+        serde_json::from_str::<CheckedJson>(&text)?;
+        Ok(LazyJson { text: text.into_boxed_str(), value: OnceLock::new() })
+    }
+
     /// Whether it is null. Parses nothing.
     pub fn is_null(&self) -> bool {
         self.value.get().map_or(&*self.text == "null", Value::is_null)
@@ -101,6 +115,60 @@ impl<'de> Deserialize<'de> for LazyJson {
     }
 }
 
+/// JSON that was read to its end and of which nothing is kept. Unlike `IgnoredAny` it refuses numbers and texts that no value
+/// can hold.
+struct CheckedJson;
+
+impl<'de> Deserialize<'de> for CheckedJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CheckedJson, D::Error> {
+        deserializer.deserialize_any(CheckedVisitor)
+    }
+}
+
+struct CheckedVisitor;
+
+impl<'de> Visitor<'de> for CheckedVisitor {
+    type Value = CheckedJson;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<CheckedJson, E> {
+        Ok(CheckedJson)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<CheckedJson, E> {
+        Ok(CheckedJson)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<CheckedJson, E> {
+        Ok(CheckedJson)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<CheckedJson, E> {
+        Ok(CheckedJson)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<CheckedJson, E> {
+        Ok(CheckedJson)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<CheckedJson, E> {
+        Ok(CheckedJson)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<CheckedJson, A::Error> {
+        while items.next_element::<CheckedJson>()?.is_some() {}
+        Ok(CheckedJson)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<CheckedJson, A::Error> {
+        while members.next_entry::<CheckedJson, CheckedJson>()?.is_some() {}
+        Ok(CheckedJson)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +198,32 @@ mod tests {
                 assert_eq!((lazy, lazy.clone().into_value()), (&of_value, value.clone()));
             }
         }
+    }
+
+    #[test]
+    fn the_text_of_an_object_is_written_as_serde_json_writes_it() {
+        for text in [
+            r#"{"a":1,"b":[null,true,"x"]}"#,
+            "{\"a\" : 1.0e2 ,\n \"b\":[ -0.0, 18446744073709551616 ] }",
+            r#"{"w\u0065ight":2,"t":"\/\n"}"#,
+            " { \"a\": {} }",
+        ] {
+            let value: Value = serde_json::from_str(text).expect("JSON");
+            let lazy = LazyJson::from_object_text(text.to_owned()).expect("JSON");
+            for key in ["weight", "a", "absent"] {
+                assert_eq!(lazy.member(key), value.get(key), "{text} {key}");
+            }
+            assert_eq!(lazy.is_empty(), value == json!({}), "{text}");
+            let written = serde_json::to_string(&lazy).expect("JSON");
+            assert_eq!(written, serde_json::to_string(&value).expect("JSON"), "{text}");
+        }
+        for text in
+            ["{\"a\":1e999}", "{\"a\":\"\\ud800\"}", "{\"a\"}", "{\"a\":1}}", "{\"a\":\"\n\"}", "{\"a\":01}"]
+        {
+            assert!(LazyJson::from_object_text(text.to_owned()).is_err(), "{text}");
+        }
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
+        assert!(LazyJson::from_object_text(deep).is_err());
     }
 
     #[test]

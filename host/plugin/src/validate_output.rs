@@ -230,18 +230,18 @@ fn name(text: String, what: &str, limits: &Limits) -> Result<String, ItemError> 
     Ok(text)
 }
 
-/// The detail of a card: an object, kept as the text that serde_json writes of it.
-fn detail(text: &str, limits: &Limits) -> Result<LazyJson, ItemError> {
+/// The detail of a card: an object, kept as text.
+fn detail(text: String, limits: &Limits) -> Result<LazyJson, ItemError> {
     const WHAT: &str = "the detail of a card";
     if text.is_empty() || text == "{}" {
         return Ok(LazyJson::default());
     }
-    bounded_json(text, WHAT, limits)?;
+    bounded_json(&text, WHAT, limits)?;
     if !text.trim_start().starts_with('{') {
-        parsed(text, WHAT)?;
+        parsed(&text, WHAT)?;
         return Err(invalid(format!("{WHAT} is not an object")));
     }
-    serde_json::from_str(text).map_err(|error| invalid(format!("{WHAT} is not JSON: {error}")))
+    LazyJson::from_object_text(text).map_err(|error| invalid(format!("{WHAT} is not JSON: {error}")))
 }
 
 /// The card of a metric.
@@ -276,7 +276,7 @@ pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemEr
         sub_scores,
         error_tags: tags?,
         explain: card.explain,
-        detail: detail(&card.detail, limits)?,
+        detail: detail(card.detail, limits)?,
     })
 }
 
