@@ -11,14 +11,14 @@ use std::sync::OnceLock;
 /// not. A run reads every Sample back from its journal, and of most Samples it needs nothing but the text.
 #[derive(Clone, Debug)]
 pub struct LazyJson {
-    /// As serde_json writes the value, or as somebody else wrote it without an escape; empty if it was made from a value.
+    /// The text: as serde_json writes it, or any other spelling without escapes. Empty if it was made from a value.
     text: Box<str>,
     value: OnceLock<Value>,
 }
 
 impl LazyJson {
-    /// Takes the text of a non-empty object. Without an escape it spells each key in one way, and stays as it came; it is written as
-    /// serde_json writes it all the same.
+    /// Keeps the text of a non-empty object. A text without escapes spells each key in one way and stays unchanged; it is still
+    /// written as serde_json writes it.
     ///
     /// # Errors
     /// If it is not JSON.
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for LazyJson {
     }
 }
 
-/// JSON that was read to its end and of which nothing is kept. Unlike `IgnoredAny` it refuses numbers and texts that no value
+/// JSON that was read to its end and discarded. Unlike `IgnoredAny` it refuses numbers and texts that no value
 /// can hold.
 struct CheckedJson;
 

@@ -25,7 +25,7 @@ pub struct ScoreCard {
     /// The same in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<String>,
-    /// What the scorer saw: a JSON object, or null if it says nothing.
+    /// The evidence for the score, such as the compared texts: a JSON object, or null if there is none.
     #[serde(default, skip_serializing_if = "LazyJson::is_empty")]
     pub detail: LazyJson,
 }

@@ -86,7 +86,7 @@ impl PlannedTask {
         self.support.iter().chain(self.tools.iter().map(|tools| &tools.support_role))
     }
 
-    /// The prompts of its roles, each role once: that of the model, those of its support_roles, those of its judges.
+    /// The prompts of its roles, each role once: that of the model, those of its support roles, those of its judges.
     pub(crate) fn prompts(&self) -> Vec<(&RoleAdapterSpec, &PromptRenderer)> {
         let of_support_roles =
             self.support_roles().map(|support_role| (&support_role.role, &support_role.prompt));

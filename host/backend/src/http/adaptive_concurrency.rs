@@ -3,7 +3,7 @@
 //! The limit doubles with each round of answers until the host is overloaded for the first time (slow
 //! start), and grows by its square root a round from then on: as long as half of it, and later four fifths, are in
 //! use. A round of requests of which too many were refused for now (429, 503) or not answered in time cuts the
-//! limit to seven tenths, on probe: where the host was overloaded, an answer costs less of its slots then. Where
+//! limit to seven tenths, as a probe: where the host was overloaded, an answer costs less of its slots then. Where
 //! it costs as much as before, the limit was not what was wrong; it is given back, and that share of failures is
 //! put up with. So a server that fails at random is still kept busy.
 //!

@@ -36,7 +36,7 @@ pub(super) struct Choice {
     pub(super) logprobs: Value,
 }
 
-/// What is read of an object. serde would read the fields of a struct from a list, too, in their order.
+/// A struct that is read from an object only. serde alone would also read its fields from a list, in their order.
 struct JsonObject<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
@@ -75,7 +75,7 @@ pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, Ht
     {
         return read(choice, &reply.usage, think_tags);
     }
-    // The tree of the whole shows what is wrong with it.
+    // The tree of the whole answer gives the error message.
     let reply = json_of(body)?;
     HttpFailure::check("the answer is an error", &reply)?;
     Err(HttpFailure::protocol(format!("the answer has no choices: {}", shown(&reply))))

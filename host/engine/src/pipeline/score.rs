@@ -105,7 +105,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry>
 struct ExtractedSample {
     outcome: Outcome,
     scores: Scores,
-    /// What the extractors made of the model's output; it takes the index of the output.
+    /// The model's output after extraction, which metrics read in place of the original.
     model_output: Option<Value>,
 }
 

@@ -42,8 +42,8 @@ pub enum RescoreError {
         /// Those of the run.
         known: String,
     },
-    /// A thread of this program failed; a bug.
-    #[error("the {0} failed")]
+    /// A thread of this program panicked; a bug.
+    #[error("internal error: the {0} failed")]
     Internal(&'static str),
 }
 
