@@ -2,7 +2,7 @@
 
 use crate::LazyObject;
 use crate::fields::FieldError;
-use crate::json_decode::FieldReader;
+use crate::json_decode::{FieldReader, borrow};
 use serde_json::Value;
 use strum::VariantArray as _;
 
@@ -143,7 +143,7 @@ impl Message {
     /// Everything that is wrong with it.
     pub fn from_value(value: Value) -> Result<Message, Vec<FieldError>> {
         let mut problems = Vec::new();
-        let message = Message::read(value, &mut FieldReader::document(&mut problems));
+        let message = Message::read(borrow(&value), &mut FieldReader::document(&mut problems));
         match message {
             Some(message) if problems.is_empty() => Ok(message),
             _ => Err(problems),

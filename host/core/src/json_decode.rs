@@ -6,9 +6,74 @@
 use crate::Object;
 use crate::fields::{FieldError, expected};
 use serde_json::Value;
+use serde_json_borrow::Value as BorrowedValue;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{Display, Formatter, Result as FormatResult};
 
 pub(crate) mod depth;
+
+/// Objects with more members are searched for duplicate keys through a hash table.
+const MAX_COMPARED_MEMBERS: usize = 16;
+
+/// The members of an object, in their order, with keys that may borrow from the text that was read.
+pub(crate) type BorrowedMembers<'t> = Vec<(Cow<'t, str>, BorrowedValue<'t>)>;
+
+/// A value as one that borrows its texts. Takes time linear in its size, unlike the crate's own conversion.
+pub(crate) fn borrow(value: &Value) -> BorrowedValue<'_> {
+    match value {
+        Value::Null => BorrowedValue::Null,
+        Value::Bool(value) => BorrowedValue::Bool(*value),
+        Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+            (Some(number), ..) => number.into(),
+            (None, Some(number), _) => number.into(),
+            (None, None, number) => number.unwrap_or_default().into(),
+        },
+        Value::String(text) => BorrowedValue::Str(Cow::Borrowed(text)),
+        Value::Array(items) => BorrowedValue::Array(items.iter().map(borrow).collect()),
+        Value::Object(members) => {
+            BorrowedValue::Object(members.iter().map(|(key, value)| (key.as_str(), borrow(value))).collect())
+        }
+    }
+}
+
+/// Whether no object in a value has two members with the same key.
+pub(crate) fn has_distinct_keys(value: &BorrowedValue<'_>) -> bool {
+    match value {
+        BorrowedValue::Array(items) => items.iter().all(has_distinct_keys),
+        BorrowedValue::Object(members) => {
+            are_distinct(members.len(), || members.keys()) && members.values().all(has_distinct_keys)
+        }
+        _ => true,
+    }
+}
+
+/// Whether some keys differ from each other.
+fn are_distinct<'k, I: Iterator<Item = &'k str>>(count: usize, keys: impl Fn() -> I) -> bool {
+    if count > MAX_COMPARED_MEMBERS {
+        return keys().collect::<HashSet<_>>().len() == count;
+    }
+    keys().enumerate().all(|(index, key)| keys().take(index).all(|earlier| earlier != key))
+}
+
+/// Keeps one member for each key, as serde_json does: the last value, at the place of the first.
+fn without_duplicates(members: BorrowedMembers<'_>) -> BorrowedMembers<'_> {
+    if are_distinct(members.len(), || members.iter().map(|(key, _)| &**key)) {
+        return members;
+    }
+    let mut places: HashMap<Cow<'_, str>, usize> = HashMap::with_capacity(members.len());
+    let mut distinct: BorrowedMembers<'_> = Vec::with_capacity(members.len());
+    for (key, value) in members {
+        match places.get(&key) {
+            Some(place) => distinct[*place].1 = value,
+            None => {
+                places.insert(key.clone(), distinct.len());
+                distinct.push((key, value));
+            }
+        }
+    }
+    distinct
+}
 
 /// The way from the root of a document to one of its values. Displays as a JSON pointer.
 struct Location<'r> {
@@ -72,53 +137,58 @@ impl<'r> FieldReader<'r> {
     }
 
     /// The same in place of a value that cannot be read.
-    pub(crate) fn reject<T>(&mut self, wanted: &str, found: &Value) -> Option<T> {
-        self.mistyped(wanted, found);
+    pub(crate) fn reject<T>(&mut self, wanted: &str, found: &BorrowedValue<'_>) -> Option<T> {
+        self.mistyped(wanted, &found.into());
         None
     }
 
     /// The members of a value that must be an object.
-    pub(crate) fn members(&mut self, value: Value) -> Option<Object> {
+    pub(crate) fn members<'t>(&mut self, value: BorrowedValue<'t>) -> Option<BorrowedMembers<'t>> {
         match value {
-            Value::Object(object) => Some(object),
+            BorrowedValue::Object(object) => Some(without_duplicates(object.into_vec())),
             other => self.reject("an object", &other),
         }
     }
 
     /// A string; null counts as missing.
-    pub(crate) fn string(&mut self, value: Value) -> Option<String> {
+    pub(crate) fn string(&mut self, value: BorrowedValue<'_>) -> Option<String> {
         match value {
-            Value::String(text) => Some(text),
-            Value::Null => None,
+            BorrowedValue::Str(text) => Some(text.into_owned()),
+            BorrowedValue::Null => None,
             other => self.reject("a string", &other),
         }
     }
 
     /// An object; null counts as an empty one.
-    pub(crate) fn object(&mut self, value: Value) -> Object {
+    pub(crate) fn object(&mut self, value: BorrowedValue<'_>) -> Object {
         match value {
-            Value::Null => Object::new(),
-            other => self.members(other).unwrap_or_default(),
+            BorrowedValue::Null => Object::new(),
+            BorrowedValue::Object(object) => object.into(),
+            other => self.reject("an object", &other).unwrap_or_default(),
         }
     }
 
     /// A list; null counts as an empty one.
-    pub(crate) fn list(&mut self, value: Value) -> Vec<Value> {
+    pub(crate) fn list(&mut self, value: BorrowedValue<'_>) -> Vec<Value> {
+        self.borrowed_list(value).into_iter().map(Value::from).collect()
+    }
+
+    fn borrowed_list<'t>(&mut self, value: BorrowedValue<'t>) -> Vec<BorrowedValue<'t>> {
         match value {
-            Value::Array(items) => items,
-            Value::Null => Vec::new(),
+            BorrowedValue::Array(items) => items,
+            BorrowedValue::Null => Vec::new(),
             other => self.reject("a list", &other).unwrap_or_default(),
         }
     }
 
     /// Reads every item of a list; null counts as an empty one. Items that cannot be read are left
     /// out, each with a problem.
-    pub(crate) fn items<T>(
+    pub(crate) fn items<'t, T>(
         &mut self,
-        value: Value,
-        read: impl Fn(Value, &mut FieldReader<'_>) -> Option<T>,
+        value: BorrowedValue<'t>,
+        read: impl Fn(BorrowedValue<'t>, &mut FieldReader<'_>) -> Option<T>,
     ) -> Vec<T> {
-        let items = self.list(value);
+        let items = self.borrowed_list(value);
         let mut all = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             all.extend(read(item, &mut self.index(index)));
@@ -130,14 +200,35 @@ impl<'r> FieldReader<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn members_are_those_that_serde_json_keeps(keys in prop::collection::vec("[a-d\n]{1,3}", 0..40)) {
+            let written: Vec<String> = keys
+                .iter()
+                .enumerate()
+                .map(|(number, key)| format!("{}: {number}", Value::from(key.as_str())))
+                .collect();
+            let text = format!("{{{}}}", written.join(","));
+            let expected: Object = serde_json::from_str(&text).expect("JSON");
+            let read: BorrowedValue = serde_json::from_str(&text).expect("JSON");
+            let mut problems = Vec::new();
+            let members = FieldReader::document(&mut problems).members(read).expect("an object");
+            let found: Vec<(String, Value)> =
+                members.into_iter().map(|(key, value)| (key.into_owned(), value.into())).collect();
+            prop_assert_eq!(&found, &expected.clone().into_iter().collect::<Vec<_>>());
+            let borrowed = Value::from(borrow(&Value::Object(expected.clone())));
+            prop_assert_eq!(borrowed.to_string(), Value::Object(expected).to_string());
+        }
+    }
 
     #[test]
     fn places_are_json_pointers() {
         let mut problems = Vec::new();
         let mut root = FieldReader::document(&mut problems);
         root.problem("a");
-        root.key("a/b~c").index(3).key("").string(json!(1));
+        root.key("a/b~c").index(3).key("").string(1_u64.into());
         let found: Vec<(&str, &str)> =
             problems.iter().map(|problem| (problem.pointer.as_str(), problem.message.as_str())).collect();
         assert_eq!(found, [("", "a"), ("/a~1b~0c/3/", "expected a string, found the number 1")]);

@@ -3,7 +3,7 @@
 
 use crate::content::{ContentPart, Message, Role};
 use crate::fields::FieldError;
-use crate::{Digest, LazyObject, Object, SamplingParams};
+use crate::{Digest, LazyObject, Object, SamplingParams, json_decode};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -93,21 +93,9 @@ impl Sample {
     ///
     /// # Errors
     /// Everything that is wrong, each with its place.
-    pub fn from_value(mut value: Value) -> Result<Sample, Vec<FieldError>> {
-        if value.get("id").is_none_or(Value::is_null)
-            && let Value::Object(members) = &mut value
-        {
-            members.shift_remove("id");
-            let id = Digest::of_json(&value).short();
-            if let Value::Object(members) = &mut value {
-                members.insert("id".to_owned(), id.into());
-            }
-        }
-        let mut problems = Vec::new();
-        match from_value::sample(value, &mut problems) {
-            Some(sample) if problems.is_empty() => Ok(sample),
-            _ => Err(problems),
-        }
+    pub fn from_value(value: Value) -> Result<Sample, Vec<FieldError>> {
+        let sample = from_value::sample(json_decode::borrow(&value))?;
+        Ok(if sample.id.is_empty() { Sample { id: content_id(value), ..sample } } else { sample })
     }
 
     /// Reads and validates a Sample from JSON text, as [`Sample::from_value`] does with its value.
@@ -116,10 +104,14 @@ impl Sample {
     /// # Errors
     /// Everything that is wrong, each with its place; of a text that is not JSON, where it stops to be.
     pub fn from_text(text: &str) -> Result<Arc<Sample>, Vec<FieldError>> {
-        let value = serde_json::from_str(text).map_err(|error| {
+        let is_not_json = |error: serde_json::Error| {
             vec![FieldError { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }]
-        })?;
-        Sample::from_value(value).map(Arc::new)
+        };
+        let mut sample = from_value::sample(serde_json::from_str(text).map_err(is_not_json)?)?;
+        if sample.id.is_empty() {
+            sample.id = content_id(serde_json::from_str(text).map_err(is_not_json)?);
+        }
+        Ok(Arc::new(sample))
     }
 
     /// Why metrics may find nothing to compare answers with.
@@ -174,6 +166,14 @@ impl Sample {
         messages.extend(self.messages.iter().skip(leading).cloned());
         messages
     }
+}
+
+/// The id of a Sample that came without one: a digest of its content.
+fn content_id(mut value: Value) -> String {
+    if let Value::Object(members) = &mut value {
+        members.shift_remove("id");
+    }
+    Digest::of_json(&value).short().to_string()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Texts of a sample that a reader opened: everything but what the columns hold.
 
-use gage_core::MetricResult;
+use gage_core::{LazyJson, MetricResult};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming};
 use serde::Serialize;
 use serde_json::Value;
@@ -11,8 +11,8 @@ pub(super) struct TextLine<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a ErrorNote>,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    sample: &'a Value,
+    #[serde(skip_serializing_if = "LazyJson::is_null")]
+    sample: &'a LazyJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use tokio::runtime::Runtime;
+use uuid::Uuid;
 
 /// Runs a suite, and writes a run folder. Must not be called from within an async runtime: this thread waits.
 ///
@@ -304,11 +305,23 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A new id: date, time, and what keeps two runs of one second apart: `20260102-030405-1f3a`.
+/// A new id: date, time, and a random number that keeps runs of one second apart: `20260102-030405-1f3a92c7`.
 pub(crate) fn new_run_id() -> String {
-    let now = SystemTime::now();
-    let time: String = rfc3339(now).chars().filter(|character| !"-:Z".contains(*character)).collect();
-    let nanoseconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
-    let suffix = (nanoseconds ^ std::process::id()) & 0xffff;
-    format!("{}-{suffix:04x}", time.replace('T', "-"))
+    let time: String =
+        rfc3339(SystemTime::now()).chars().filter(|character| !"-:Z".contains(*character)).collect();
+    let (suffix, ..) = Uuid::new_v4().as_fields();
+    format!("{}-{suffix:08x}", time.replace('T', "-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn run_ids_of_one_second_differ() {
+        let ids: HashSet<String> = (0..100).map(|_| new_run_id()).collect();
+        assert_eq!(ids.len(), 100);
+        assert!(ids.iter().all(|id| id.len() == "20260102-030405-1f3a92c7".len()), "{ids:?}");
+    }
 }

@@ -1,39 +1,54 @@
 //! What an answer says, whether it came as a whole or was put together from a stream.
 
-use crate::conversation::{put_known, token_count_from_json};
+use crate::conversation::{checked_token_count, put_known};
 use crate::http::{BYTE_ORDER_MARK, HttpFailure, MAX_JSON_DEPTH, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage, is_nested_deeper};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
+use serde_json_borrow::Value as BorrowedValue;
 use std::fmt;
 use std::marker::PhantomData;
 
 /// An answer as a server writes it. Members that are not read, such as `id` and `created`, take no memory.
 #[derive(Deserialize)]
-struct Completion {
-    #[serde(default)]
-    error: Value,
-    #[serde(default)]
-    choices: Vec<JsonObject<Choice>>,
-    #[serde(default)]
-    usage: Value,
+struct Completion<'b> {
+    #[serde(borrow, default, deserialize_with = "borrowed")]
+    error: BorrowedValue<'b>,
+    #[serde(borrow, default)]
+    choices: Vec<JsonObject<Choice<'b>>>,
+    #[serde(borrow, default, deserialize_with = "borrowed")]
+    usage: BorrowedValue<'b>,
 }
 
 /// One of the answers of a completion.
 #[derive(Deserialize)]
-pub(super) struct Choice {
+struct Choice<'b> {
     /// Of a conversation.
-    #[serde(default, deserialize_with = "present")]
-    pub(super) message: Option<Value>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    message: Option<BorrowedValue<'b>>,
     /// Of a rendered prompt.
-    #[serde(default, deserialize_with = "present")]
-    pub(super) text: Option<Value>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    text: Option<BorrowedValue<'b>>,
+    #[serde(borrow, default, deserialize_with = "borrowed")]
+    finish_reason: BorrowedValue<'b>,
     #[serde(default)]
-    pub(super) finish_reason: Value,
-    #[serde(default)]
-    pub(super) logprobs: Value,
+    logprobs: Value,
+}
+
+/// What a model said, in the terms of the server.
+pub(super) struct Reply {
+    pub(super) content: String,
+    /// A text, or what a server writes instead; none for an empty text.
+    pub(super) reasoning: Option<Value>,
+    /// Not empty.
+    pub(super) refusal: Option<String>,
+    /// Not empty.
+    pub(super) tool_calls: Option<Value>,
+    pub(super) finish: FinishReason,
+    pub(super) logprobs: Option<Value>,
+    pub(super) usage: Option<Usage>,
 }
 
 /// A struct that is read from an object only. serde alone would also read its fields from a list, in their order.
@@ -59,21 +74,26 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 }
 
+fn borrowed<'de: 'b, 'b, D: Deserializer<'de>>(deserializer: D) -> Result<BorrowedValue<'b>, D::Error> {
+    BorrowedValue::deserialize(deserializer)
+}
+
 /// Keeps null apart from what is missing.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+fn present<'de: 'b, 'b, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BorrowedValue<'b>>, D::Error> {
+    borrowed(deserializer).map(Some)
 }
 
 /// Reads an answer that came as a whole.
 pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, HttpFailure> {
     let text = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     if !is_nested_deeper(text, MAX_JSON_DEPTH)
-        && let Ok(reply) = serde_json::from_slice::<JsonObject<Completion>>(text)
-        && let JsonObject(reply) = reply
-        && reply.error.is_null()
-        && let Some(JsonObject(choice)) = reply.choices.into_iter().next()
+        && let Ok(JsonObject(completion)) = serde_json::from_slice::<JsonObject<Completion<'_>>>(text)
+        && completion.error.is_null()
+        && let Some(JsonObject(choice)) = completion.choices.into_iter().next()
     {
-        return read(choice, &reply.usage, think_tags);
+        return Ok(Reply::read(choice, &completion.usage)?.into_output(think_tags));
     }
     // The tree of the whole answer gives the error message.
     let reply = json_of(body)?;
@@ -81,35 +101,67 @@ pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, Ht
     Err(HttpFailure::protocol(format!("the answer has no choices: {}", shown(&reply))))
 }
 
-/// Reads the first of the answers.
-pub(super) fn read(choice: Choice, usage: &Value, think_tags: bool) -> Result<ModelOutput, HttpFailure> {
-    let Choice { message, text, finish_reason, mut logprobs } = choice;
-    // Completions of a rendered prompt are a `text`, those of a conversation a `message`.
-    let mut message = match (message, text) {
-        (Some(message), _) => message,
-        (None, Some(text)) => json!({"content": text}),
-        (None, None) => return Err(HttpFailure::protocol("the answer has neither a message nor a text")),
-    };
-    let finish = finish_of(finish_reason.as_str());
-    let answer = answer_of(message.get_mut("content"))?;
-    let refusal = message.get("refusal").and_then(Value::as_str).filter(|text| !text.is_empty());
-    let finish = if refusal.is_some() { FinishReason::ContentFilter } else { finish };
-    let (thought, answer) = if think_tags { split_thought(answer) } else { (None, answer) };
-    let mut output = ModelOutput::generated(answer, finish, usage_of(usage));
-    let reasoning = ["reasoning_content", "reasoning"]
-        .into_iter()
-        .find_map(|key| message.get(key).filter(|value| value.as_str().is_none_or(|text| !text.is_empty())))
-        .cloned();
-    let reasoning = reasoning.filter(|value| !value.is_null()).or(thought.map(Value::from));
-    let calls = message.get("tool_calls").filter(|calls| calls.as_array().is_some_and(|all| !all.is_empty()));
-    let further = [
-        ("reasoning", reasoning),
-        ("tool_calls", calls.cloned()),
-        ("refusal", refusal.map(Value::from)),
-        ("logprobs", logprobs_of(&mut logprobs)),
-    ];
-    put_known(&mut output.extra, further);
-    Ok(output)
+impl Reply {
+    fn read(choice: Choice<'_>, usage: &BorrowedValue<'_>) -> Result<Reply, HttpFailure> {
+        let Choice { message, text, finish_reason, logprobs } = choice;
+        let mut content = BorrowedValue::Null;
+        let mut refusal = None;
+        let mut tool_calls = None;
+        let mut reasoning = [None, None];
+        // Completions of a rendered prompt are a `text`, those of a conversation a `message`.
+        match (message, text) {
+            (Some(BorrowedValue::Object(members)), _) => {
+                for (key, value) in members.into_vec() {
+                    match &*key {
+                        "content" => content = value,
+                        "refusal" => {
+                            refusal = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+                        }
+                        "reasoning_content" => reasoning[0] = reasoning_of(&value),
+                        "reasoning" => reasoning[1] = reasoning_of(&value),
+                        "tool_calls" => tool_calls = calls_of(&value),
+                        _ => {}
+                    }
+                }
+            }
+            (Some(_), _) => {}
+            (None, Some(text)) => content = text,
+            (None, None) => return Err(HttpFailure::protocol("the answer has neither a message nor a text")),
+        }
+        Ok(Reply {
+            content: content_of(content)?,
+            reasoning: reasoning.into_iter().flatten().next(),
+            refusal,
+            tool_calls,
+            finish: finish_of(finish_reason.as_str()),
+            logprobs: logprobs_of(logprobs),
+            usage: usage_of(|key| usage.as_object()?.get(key)?.as_u64()),
+        })
+    }
+
+    /// The answer as the metrics get it.
+    pub(super) fn into_output(self, think_tags: bool) -> ModelOutput {
+        let finish = if self.refusal.is_some() { FinishReason::ContentFilter } else { self.finish };
+        let (thought, answer) = if think_tags { split_thought(self.content) } else { (None, self.content) };
+        let mut output = ModelOutput::generated(answer, finish, self.usage);
+        let further = [
+            ("reasoning", self.reasoning.or(thought.map(Value::from))),
+            ("tool_calls", self.tool_calls),
+            ("refusal", self.refusal.map(Value::from)),
+            ("logprobs", self.logprobs),
+        ];
+        put_known(&mut output.extra, further);
+        output
+    }
+}
+
+fn reasoning_of(value: &BorrowedValue<'_>) -> Option<Value> {
+    let is_empty = value.is_null() || value.as_str().is_some_and(str::is_empty);
+    (!is_empty).then(|| value.into())
+}
+
+fn calls_of(value: &BorrowedValue<'_>) -> Option<Value> {
+    value.as_array().is_some_and(|calls| !calls.is_empty()).then(|| value.into())
 }
 
 pub(super) fn finish_of(reason: Option<&str>) -> FinishReason {
@@ -122,25 +174,26 @@ pub(super) fn finish_of(reason: Option<&str>) -> FinishReason {
     }
 }
 
-fn usage_of(usage: &Value) -> Option<Usage> {
-    let count = |key: &str| usage.get(key).and_then(token_count_from_json);
+/// The usage that a server reports. A number of tokens that is not plausible counts as missing.
+pub(super) fn usage_of(count: impl Fn(&str) -> Option<u64>) -> Option<Usage> {
+    let count = |key: &str| count(key).and_then(checked_token_count);
     count("prompt_tokens").map(|prompt_tokens| Usage {
         prompt_tokens,
         completion_tokens: count("completion_tokens").unwrap_or(0),
     })
 }
 
-/// The text of a content, which is taken out of it.
-fn answer_of(content: Option<&mut Value>) -> Result<String, HttpFailure> {
+/// The text of a content.
+fn content_of(content: BorrowedValue<'_>) -> Result<String, HttpFailure> {
     match content {
-        None | Some(Value::Null) => Ok(String::new()),
-        Some(Value::String(text)) => Ok(std::mem::take(text)),
-        Some(Value::Array(parts)) => {
-            Ok(parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect())
+        BorrowedValue::Null => Ok(String::new()),
+        BorrowedValue::Str(text) => Ok(text.into_owned()),
+        BorrowedValue::Array(parts) => {
+            Ok(parts.iter().filter_map(|part| part.as_object()?.get("text")?.as_str()).collect())
         }
-        Some(other) => Err(HttpFailure::protocol(format!(
+        other => Err(HttpFailure::protocol(format!(
             "the content of the answer is neither text nor parts: {}",
-            shown(other)
+            shown(&other.into())
         ))),
     }
 }
@@ -163,7 +216,7 @@ fn split_thought(answer: String) -> (Option<String>, String) {
 
 /// The log-probabilities of the tokens, in one shape for both APIs: `token`, `logprob`, and in
 /// `top_logprobs` the alternatives.
-fn logprobs_of(logprobs: &mut Value) -> Option<Value> {
+pub(super) fn logprobs_of(mut logprobs: Value) -> Option<Value> {
     if let Some(Value::Array(mut tokens)) = logprobs.get_mut("content").map(Value::take) {
         let alternatives = |token: &mut Value| {
             if let Some(token) = token.as_object_mut() {
@@ -238,6 +291,15 @@ mod tests {
     }
 
     #[test]
+    fn the_last_of_members_with_the_same_key_counts() {
+        let message = r#"{"content":"3","content":"4","reasoning_content":null,"reasoning":"hm","refusal":"no","refusal":""}"#;
+        let body = format!(r#"{{"choices":[{{"message":{message}}}]}}"#);
+        let output = read_body(body.as_bytes(), false).map_err(|failure| failure.message).expect("an answer");
+        assert_eq!((output.answer.as_str(), output.finish_reason), ("4", FinishReason::Stop));
+        assert_eq!(Value::from(output.extra), json!({"reasoning": "hm"}));
+    }
+
+    #[test]
     fn thoughts_are_split_off_at_the_beginning_alone() {
         for (answer, thought, rest) in [
             ("<think>\nhm\n</think>\n\n4", Some("hm"), "4"),
@@ -254,14 +316,16 @@ mod tests {
     #[test]
     fn counts_that_cannot_be_are_unknown() {
         for (tokens, expected) in [
-            (json!(3), Some(3)),
-            (json!(0), Some(0)),
-            (json!(u64::MAX), None),
-            (json!(-1), None),
-            (json!(1.5), None),
-            (json!("3"), None),
+            ("3", Some(3)),
+            ("0", Some(0)),
+            ("18446744073709551615", None),
+            ("-1", None),
+            ("1.5", None),
+            ("\"3\"", None),
         ] {
-            let usage = usage_of(&json!({"prompt_tokens": tokens}));
+            let body = format!(r#"{{"choices":[{{"text":""}}],"usage":{{"prompt_tokens":{tokens}}}}}"#);
+            let output = read_body(body.as_bytes(), false).map_err(|failure| failure.message);
+            let usage = output.expect("an answer").usage;
             assert_eq!(usage.map(|usage| usage.prompt_tokens), expected, "{tokens}");
         }
     }

@@ -1,6 +1,6 @@
 //! Puts an answer together that comes in events.
 
-use super::reply::{self, Choice};
+use super::reply::{self, Reply, finish_of, logprobs_of, usage_of};
 use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{ModelOutput, Object};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub(super) struct ChatReader {
     refusal: String,
     calls: Vec<Object>,
     logprobs: Vec<Value>,
-    finish: Option<Value>,
+    finish: Option<String>,
     usage: Value,
     has_choice: bool,
     is_done: bool,
@@ -83,8 +83,8 @@ impl ReplyReader for ChatReader {
             return Ok(false);
         };
         self.has_choice = true;
-        if let Some(finish) = choice.get("finish_reason").filter(|finish| finish.is_string()) {
-            self.finish = Some(finish.clone());
+        if let Some(finish) = choice.get("finish_reason").and_then(Value::as_str) {
+            self.finish = Some(finish.to_owned());
         }
         if let Some(Value::Array(tokens)) = choice.pointer("/logprobs/content") {
             self.logprobs.extend(tokens.iter().cloned());
@@ -125,24 +125,19 @@ impl ReplyReader for ChatReader {
         if !self.has_choice {
             return Err(HttpFailure::protocol("the stream has no choices"));
         }
-        let mut message = Object::from_iter([("content".to_owned(), self.content.into())]);
-        for (key, text) in [("reasoning_content", self.reasoning), ("refusal", self.refusal)] {
-            if !text.is_empty() {
-                message.insert(key.to_owned(), text.into());
-            }
-        }
-        if !self.calls.is_empty() {
-            message.insert("tool_calls".to_owned(), self.calls.into_iter().map(Value::Object).collect());
-        }
-        let choice = Choice {
-            message: Some(Value::Object(message)),
-            text: None,
-            finish_reason: self.finish.unwrap_or_default(),
-            logprobs: match self.logprobs.is_empty() {
-                true => Value::Null,
-                false => json!({"content": self.logprobs}),
-            },
+        let text = |text: String| Some(text).filter(|text| !text.is_empty());
+        let calls: Vec<Value> = self.calls.into_iter().map(Value::Object).collect();
+        let reply = Reply {
+            content: self.content,
+            reasoning: text(self.reasoning).map(Value::from),
+            refusal: text(self.refusal),
+            tool_calls: (!calls.is_empty()).then(|| calls.into()),
+            finish: finish_of(self.finish.as_deref()),
+            logprobs: (!self.logprobs.is_empty())
+                .then(|| logprobs_of(json!({"content": self.logprobs})))
+                .flatten(),
+            usage: usage_of(|key| self.usage.get(key)?.as_u64()),
         };
-        reply::read(choice, &self.usage, self.think_tags)
+        Ok(reply.into_output(self.think_tags))
     }
 }

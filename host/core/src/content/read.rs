@@ -4,31 +4,32 @@ use super::{ContentPart, MediaKind, Message, Role};
 use crate::json_decode::FieldReader;
 use crate::{LazyObject, Object};
 use serde_json::Value;
+use serde_json_borrow::Value as BorrowedValue;
 
 impl ContentPart {
     /// Reads one part, which must be an object.
-    fn read(value: Value, reading: &mut FieldReader<'_>) -> Option<ContentPart> {
+    fn read(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<ContentPart> {
         let members = reading.members(value)?;
-        let kind = match members.get("type") {
-            Some(Value::String(name)) => match name.as_str() {
+        let kind = match members.iter().find(|(key, _)| key == "type").map(|(_, value)| value) {
+            Some(BorrowedValue::Str(name)) => match &**name {
                 "text" => None,
                 name => Some(media_kind(name, reading)?),
             },
-            None | Some(Value::Null) => {
+            None | Some(BorrowedValue::Null) => {
                 reading.key("type").problem("a content part needs a 'type'");
                 return None;
             }
             Some(other) => return reading.key("type").reject("a string", other),
         };
         let name = kind.map_or("text", MediaKind::type_name);
-        let mut main = Value::Null;
+        let mut main = BorrowedValue::Null;
         let mut extra = LazyObject::default();
         for (key, value) in members {
-            match key.as_str() {
+            match &*key {
                 "type" => {}
                 key if key == name => main = value,
                 _ => {
-                    extra.insert(key, value);
+                    extra.insert(key.into_owned(), value.into());
                 }
             }
         }
@@ -43,11 +44,11 @@ impl ContentPart {
     }
 
     /// Reads `content` or `answer`: a list of parts, in which a string is a text part, or one string.
-    pub(crate) fn read_all(value: Value, reading: &mut FieldReader<'_>) -> Vec<ContentPart> {
+    pub(crate) fn read_all(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Vec<ContentPart> {
         match value {
-            Value::String(text) => vec![ContentPart::text(text)],
-            Value::Array(_) => reading.items(value, |part, reading| match part {
-                Value::String(text) => Some(ContentPart::text(text)),
+            BorrowedValue::Str(text) => vec![ContentPart::text(text)],
+            BorrowedValue::Array(_) => reading.items(value, |part, reading| match part {
+                BorrowedValue::Str(text) => Some(ContentPart::text(text)),
                 part => ContentPart::read(part, reading),
             }),
             other => reading.reject("a string or a list of parts", &other).unwrap_or_default(),
@@ -66,14 +67,22 @@ fn media_kind(name: &str, reading: &mut FieldReader<'_>) -> Option<MediaKind> {
 }
 
 /// The URL of a media part and what stands beside it. A string alone is the URL.
-fn read_media(value: Value, reading: &mut FieldReader<'_>) -> Option<(String, Object)> {
+fn read_media(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<(String, Object)> {
     match value {
-        Value::String(url) => Some((url, Object::new())),
-        Value::Object(mut options) => {
-            let url = options.shift_remove("url").unwrap_or_default();
+        BorrowedValue::Str(url) => Some((url.into_owned(), Object::new())),
+        BorrowedValue::Object(_) => {
+            let (mut url, mut options) = (BorrowedValue::Null, Object::new());
+            for (key, value) in reading.members(value)? {
+                match &*key {
+                    "url" => url = value,
+                    _ => {
+                        options.insert(key.into_owned(), value.into());
+                    }
+                }
+            }
             Some((required_string(url, &mut reading.key("url"))?, options))
         }
-        Value::Null => {
+        BorrowedValue::Null => {
             reading.problem("this field is required: an object with a 'url'");
             None
         }
@@ -81,7 +90,7 @@ fn read_media(value: Value, reading: &mut FieldReader<'_>) -> Option<(String, Ob
     }
 }
 
-fn required_string(value: Value, reading: &mut FieldReader<'_>) -> Option<String> {
+fn required_string(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<String> {
     if value.is_null() {
         reading.problem("this field is required, and is a string");
     }
@@ -90,21 +99,24 @@ fn required_string(value: Value, reading: &mut FieldReader<'_>) -> Option<String
 
 impl Message {
     /// Reads one message, which must be an object.
-    pub(crate) fn read(value: Value, reading: &mut FieldReader<'_>) -> Option<Message> {
+    pub(crate) fn read(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Message> {
         let members = reading.members(value)?;
-        let mut role = Value::Null;
-        let mut content = Value::Null;
+        let mut role = BorrowedValue::Null;
+        let mut content = BorrowedValue::Null;
         let mut message = Message::new(Role::User, Vec::new());
         for (key, value) in members {
             let mut reading = reading.key(&key);
-            match key.as_str() {
+            match &*key {
                 "role" => role = value,
                 "content" => content = value,
                 "name" => message.name = reading.string(value),
-                "tool_calls" => message.tool_calls = reading.items(value, read_tool_call),
+                "tool_calls" => {
+                    message.tool_calls =
+                        reading.items(value, |call, reading| read_tool_call(call.into(), reading))
+                }
                 "tool_call_id" => message.tool_call_id = reading.string(value),
                 _ => {
-                    message.extra.insert(key, value);
+                    message.extra.insert(key.into_owned(), value.into());
                 }
             }
         }
@@ -118,13 +130,13 @@ impl Message {
     }
 }
 
-fn read_role(value: &Value, reading: &mut FieldReader<'_>) -> Option<Role> {
+fn read_role(value: &BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Role> {
     let found = match value {
-        Value::String(name) => match Role::from_name(name) {
+        BorrowedValue::Str(name) => match Role::from_name(name) {
             Some(role) => return Some(role),
             None => format!("the role '{name}'"),
         },
-        Value::Null => "no role".to_owned(),
+        BorrowedValue::Null => "no role".to_owned(),
         other => format!("{other} as the role"),
     };
     reading.problem(format!("found {found}; allowed: system, user, assistant, tool"));

@@ -6,6 +6,7 @@ use crate::Object;
 use crate::json_decode::FieldReader;
 use crate::schema::SCHEMA_VERSION;
 use serde_json::Value;
+use serde_json_borrow::Value as BorrowedValue;
 use std::collections::BTreeSet;
 
 /// The longest id of a sample or of an option, in bytes.
@@ -14,12 +15,12 @@ const MAX_ID_BYTES: usize = 512;
 /// What may be said of tools in a word; `any` is what some servers call `required`.
 const TOOL_CHOICES: [&str; 4] = ["auto", "none", "required", "any"];
 
-pub(super) fn schema_version(value: &Value, reading: &mut FieldReader<'_>) {
+pub(super) fn schema_version(value: &BorrowedValue<'_>, reading: &mut FieldReader<'_>) {
     match value {
-        Value::String(version) if version == SCHEMA_VERSION => {}
-        Value::String(other) => reading.problem(format!("expected '{SCHEMA_VERSION}', found '{other}'")),
-        Value::Null => reading.problem(format!("expected '{SCHEMA_VERSION}', found nothing")),
-        other => reading.mistyped("a string", other),
+        BorrowedValue::Str(version) if version == SCHEMA_VERSION => {}
+        BorrowedValue::Str(other) => reading.problem(format!("expected '{SCHEMA_VERSION}', found '{other}'")),
+        BorrowedValue::Null => reading.problem(format!("expected '{SCHEMA_VERSION}', found nothing")),
+        other => reading.mistyped("a string", &other.into()),
     }
 }
 
@@ -57,17 +58,17 @@ pub(super) fn distinct_option_ids<'v>(
     }
 }
 
-pub(super) fn tool_choice(value: Value, reading: &mut FieldReader<'_>) -> Option<Value> {
+pub(super) fn tool_choice(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Value> {
     match value {
-        Value::Null => None,
-        Value::String(word) if !TOOL_CHOICES.contains(&word.as_str()) => {
+        BorrowedValue::Null => None,
+        BorrowedValue::Str(word) if !TOOL_CHOICES.contains(&&*word) => {
             reading.problem(format!(
                 "'{word}' is no choice of tools; allowed: {}, or an object that names a function",
                 TOOL_CHOICES.map(|word| format!("'{word}'")).join(", ")
             ));
             None
         }
-        Value::String(_) | Value::Object(_) => Some(value),
+        BorrowedValue::Str(_) | BorrowedValue::Object(_) => Some(value.into()),
         other => reading.reject("a string or an object", &other),
     }
 }
@@ -81,10 +82,10 @@ pub(super) fn inputs(inputs: Object, reading: &mut FieldReader<'_>) -> Object {
     inputs
 }
 
-pub(super) fn unconditioned_input(value: Value, reading: &mut FieldReader<'_>) -> Option<Value> {
+pub(super) fn unconditioned_input(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Value> {
     match value {
-        Value::Null => None,
-        Value::String(_) | Value::Array(_) => Some(value),
+        BorrowedValue::Null => None,
+        BorrowedValue::Str(_) | BorrowedValue::Array(_) => Some(value.into()),
         other => reading.reject("a string or a list", &other),
     }
 }

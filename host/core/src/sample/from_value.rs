@@ -1,11 +1,12 @@
 //! Reads and validates a Sample, in one pass over the members of each object.
 
 use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType, checks, label};
+use crate::LazyObject;
 use crate::content::{ContentPart, Message, read_tool};
 use crate::fields::FieldError;
-use crate::json_decode::FieldReader;
-use crate::{LazyObject, Object};
-use serde_json::Value;
+use crate::json_decode::{BorrowedMembers, FieldReader};
+use serde_json::Number;
+use serde_json_borrow::Value as BorrowedValue;
 
 /// What a few-shot example may not hold: examples of its own, what a run writes, what a whole
 /// sample is set up with, and flags that would speak of another prompt.
@@ -34,17 +35,26 @@ pub(super) const NOT_IN_FEW_SHOT: [&str; 19] = [
 /// The two lists that must be there, even if they are empty.
 const REQUIRED: [&str; 2] = ["messages", "references"];
 
-pub(super) fn sample(value: Value, problems: &mut Vec<FieldError>) -> Option<Sample> {
-    let mut reading = FieldReader::document(problems);
+/// Reads a Sample. Its id is empty if it came without one.
+pub(super) fn sample(value: BorrowedValue<'_>) -> Result<Sample, Vec<FieldError>> {
+    let mut problems = Vec::new();
+    match read_sample(value, &mut FieldReader::document(&mut problems)) {
+        Some(sample) if problems.is_empty() => Ok(sample),
+        _ => Err(problems),
+    }
+}
+
+fn read_sample(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Sample> {
     let members = reading.members(value)?;
-    require(&members, &mut reading);
+    require(&members, reading);
     let mut sample = Sample::default();
-    let mut label = Value::Null;
-    let mut schema_version = Value::Null;
+    let mut label = BorrowedValue::Null;
+    let mut schema_version = BorrowedValue::Null;
     for (key, value) in members {
         let mut reading = reading.key(&key);
-        match key.as_str() {
+        match &*key {
             "schema_version" => schema_version = value,
+            "id" if value.is_null() => {}
             "id" => sample.id = read_id(value, &mut reading),
             "task_type" => sample.task_type = reading.string(value).map(|name| TaskType::from_name(&name)),
             "messages" => sample.messages = reading.items(value, Message::read),
@@ -57,7 +67,7 @@ pub(super) fn sample(value: Value, problems: &mut Vec<FieldError>) -> Option<Sam
             "metadata" => sample.metadata = reading.object(value),
             "data_tag" => sample.data_tag = checks::tags(reading.object(value), &mut reading).into(),
             "raw_assets" => sample.raw_assets = reading.object(value).into(),
-            "tools" => sample.tools = reading.items(value, read_tool),
+            "tools" => sample.tools = reading.items(value, |tool, reading| read_tool(tool.into(), reading)),
             "tool_choice" => sample.tool_choice = checks::tool_choice(value, &mut reading),
             "sampling_params" => sample.sampling_params = reading.object(value).into(),
             "generation_params" => sample.generation_params = reading.object(value).into(),
@@ -78,7 +88,7 @@ pub(super) fn sample(value: Value, problems: &mut Vec<FieldError>) -> Option<Sam
             "_tokenizer_path" => sample.tokenizer_path = reading.string(value),
             "_media_meta" => sample.media_meta = reading.object(value).into(),
             _ => {
-                sample.extra.insert(key, value);
+                sample.extra.insert(key.into_owned(), value.into());
             }
         }
     }
@@ -87,45 +97,46 @@ pub(super) fn sample(value: Value, problems: &mut Vec<FieldError>) -> Option<Sam
     Some(sample)
 }
 
-fn require(members: &Object, reading: &mut FieldReader<'_>) {
+fn require(members: &BorrowedMembers<'_>, reading: &mut FieldReader<'_>) {
     for key in REQUIRED {
-        if members.get(key).is_none_or(Value::is_null) {
+        if !members.iter().any(|(name, value)| name == key && !value.is_null()) {
             reading.key(key).problem("this field is required; it may be an empty list");
         }
     }
 }
 
 /// The id of a sample; a number is another spelling of its digits.
-pub(super) fn read_id(value: Value, reading: &mut FieldReader<'_>) -> String {
+pub(super) fn read_id(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> String {
     let id = match value {
-        Value::Number(number) => number.to_string(),
-        Value::String(id) => id,
+        BorrowedValue::Number(number) => Number::from(number).to_string(),
+        BorrowedValue::Str(id) => id.into_owned(),
         other => return reading.reject("a string or a number", &other).unwrap_or_default(),
     };
     checks::id(&id, reading);
     id
 }
 
-fn read_options(value: Value, reading: &mut FieldReader<'_>) -> Vec<ChoiceOption> {
-    let ids = value.as_array().into_iter().flatten().map(|option| option.get("id").and_then(Value::as_str));
+fn read_options(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Vec<ChoiceOption> {
+    let options = value.as_array().into_iter().flatten();
+    let ids = options.map(|option| option.as_object().and_then(|members| members.get("id")?.as_str()));
     checks::distinct_option_ids(ids, reading);
     reading.items(value, read_option)
 }
 
-fn read_option(value: Value, reading: &mut FieldReader<'_>) -> Option<ChoiceOption> {
+fn read_option(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<ChoiceOption> {
     let members = reading.members(value)?;
     let (mut id, mut content, mut extra) = (None, None, LazyObject::default());
     for (key, value) in members {
-        match key.as_str() {
+        match &*key {
             "id" => id = Some(value),
             "content" => content = Some(value),
             _ => {
-                extra.insert(key, value);
+                extra.insert(key.into_owned(), value.into());
             }
         }
     }
-    let mut text = |key: &str, value: Option<Value>| match value {
-        Some(Value::String(text)) => Some(text),
+    let mut text = |key: &str, value: Option<BorrowedValue<'_>>| match value {
+        Some(BorrowedValue::Str(text)) => Some(text.into_owned()),
         other => reading.key(key).reject("a string, as every option needs it", &other.unwrap_or_default()),
     };
     let (id, content) = (text("id", id), text("content", content));
@@ -135,20 +146,20 @@ fn read_option(value: Value, reading: &mut FieldReader<'_>) -> Option<ChoiceOpti
     Some(ChoiceOption { id: id?, content: content?, extra })
 }
 
-fn read_reference(value: Value, reading: &mut FieldReader<'_>) -> Option<Reference> {
-    if let Value::String(text) = value {
+fn read_reference(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Reference> {
+    if let BorrowedValue::Str(text) = value {
         let answer = vec![ContentPart::text(text)];
         return Some(Reference { answer, ..Reference::default() });
     }
     let members = reading.members(value)?;
-    let mut answer = Value::Null;
+    let mut answer = BorrowedValue::Null;
     let mut reference = Reference::default();
     for (key, value) in members {
-        match key.as_str() {
+        match &*key {
             "answer" => answer = value,
             "meta" => reference.meta = reading.key("meta").object(value).into(),
             _ => {
-                reference.extra.insert(key, value);
+                reference.extra.insert(key.into_owned(), value.into());
             }
         }
     }
@@ -161,19 +172,19 @@ fn read_reference(value: Value, reading: &mut FieldReader<'_>) -> Option<Referen
     Some(reference)
 }
 
-fn read_few_shot(value: Value, reading: &mut FieldReader<'_>) -> Option<FewShotExample> {
+fn read_few_shot(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<FewShotExample> {
     let members = reading.members(value)?;
     require(&members, reading);
-    let mut label = Value::Null;
+    let mut label = BorrowedValue::Null;
     let mut example = FewShotExample::default();
     for (key, value) in members {
         let mut reading = reading.key(&key);
-        match key.as_str() {
+        match &*key {
             "messages" => example.messages = reading.items(value, Message::read),
             "options" => example.options = read_options(value, &mut reading),
             "references" => example.references = reading.items(value, read_reference),
             "label" => label = value,
-            "tools" => example.tools = reading.items(value, read_tool),
+            "tools" => example.tools = reading.items(value, |tool, reading| read_tool(tool.into(), reading)),
             "tool_choice" => example.tool_choice = checks::tool_choice(value, &mut reading),
             forbidden if NOT_IN_FEW_SHOT.contains(&forbidden) => {
                 if !value.is_null() {
@@ -184,7 +195,7 @@ fn read_few_shot(value: Value, reading: &mut FieldReader<'_>) -> Option<FewShotE
                 }
             }
             _ => {
-                example.extra.insert(key, value);
+                example.extra.insert(key.into_owned(), value.into());
             }
         }
     }
@@ -193,14 +204,14 @@ fn read_few_shot(value: Value, reading: &mut FieldReader<'_>) -> Option<FewShotE
     Some(example)
 }
 
-fn read_trajectory(value: Value, reading: &mut FieldReader<'_>) -> Option<Vec<Message>> {
+fn read_trajectory(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<Vec<Message>> {
     if !value.is_array() {
         return reading.reject("a list of messages", &value);
     }
     Some(reading.items(value, Message::read))
 }
 
-pub(super) fn read_sandbox(value: Value, reading: &mut FieldReader<'_>) -> Option<SandboxSpec> {
+pub(super) fn read_sandbox(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Option<SandboxSpec> {
     if value.is_null() {
         return None;
     }
@@ -208,13 +219,13 @@ pub(super) fn read_sandbox(value: Value, reading: &mut FieldReader<'_>) -> Optio
     let mut sandbox = SandboxSpec::default();
     for (key, value) in members {
         let mut reading = reading.key(&key);
-        match key.as_str() {
+        match &*key {
             "image" => sandbox.image = reading.string(value),
             "files" => sandbox.files = checks::sandbox_files(reading.object(value), &mut reading),
             "setup" => sandbox.setup = reading.string(value),
             "env" => sandbox.env = checks::environment(reading.object(value), &mut reading),
             _ => {
-                sandbox.extra.insert(key, value);
+                sandbox.extra.insert(key.into_owned(), value.into());
             }
         }
     }

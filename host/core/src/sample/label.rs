@@ -3,7 +3,8 @@
 use super::{ChoiceOption, Reference};
 use crate::content::ContentPart;
 use crate::json_decode::FieldReader;
-use serde_json::Value;
+use serde_json::Number;
+use serde_json_borrow::Value as BorrowedValue;
 use std::borrow::Cow;
 
 /// Numbers with more digits are compared as text.
@@ -14,17 +15,17 @@ const MAX_SHOWN_CHARACTERS: usize = 80;
 /// Reads a label, which must agree with the first reference where both are given. A missing one is
 /// the text of that reference.
 pub(super) fn read(
-    value: Value,
+    value: BorrowedValue<'_>,
     references: &[Reference],
     options: &[ChoiceOption],
     reading: &mut FieldReader<'_>,
 ) -> Option<String> {
     let first = references.first();
     let label = match value {
-        Value::Null => return first.map(Reference::text),
-        Value::String(text) => text,
-        Value::Number(number) => number.to_string(),
-        Value::Bool(value) => value.to_string(),
+        BorrowedValue::Null => return first.map(Reference::text),
+        BorrowedValue::Str(text) => text.into_owned(),
+        BorrowedValue::Number(number) => Number::from(number).to_string(),
+        BorrowedValue::Bool(value) => value.to_string(),
         other => return reading.reject("a string", &other),
     };
     if let Some(first) = first
