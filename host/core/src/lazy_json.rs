@@ -2,21 +2,23 @@
 
 use crate::json_decode::has_distinct_keys;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use serde_json_borrow::Value as BorrowedValue;
-use std::fmt;
+use std::fmt::{Formatter, Result as FormatResult};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
 /// A JSON value that is kept as the text it was read from, and is written as that text. The first access to its content parses
-/// it. A run reads every Sample back from its journal, and of most Samples it needs nothing but the text.
-#[derive(Clone, Debug)]
+/// it. A run reads every Sample back from its journal, and of most Samples it needs nothing but the text. Null has neither text
+/// nor value.
+#[derive(Clone, Debug, Default)]
 pub struct LazyJson {
     /// The text, unless it was made from a value.
-    text: Option<Box<RawValue>>,
-    value: OnceLock<Value>,
+    text: Option<Box<str>>,
+    value: OnceLock<Box<Value>>,
 }
 
 impl LazyJson {
@@ -24,26 +26,23 @@ impl LazyJson {
     ///
     /// # Errors
     /// If it is not JSON.
-    pub fn from_text(text: &str) -> serde_json::Result<LazyJson> {
-        let value: BorrowedValue<'_> = serde_json::from_str(text)?;
-        let written = match has_distinct_keys(&value) {
-            true => serde_json::to_string(&value)?,
-            false => serde_json::from_str::<Value>(text)?.to_string(),
-        };
-        Ok(LazyJson { text: Some(RawValue::from_string(written)?), value: OnceLock::new() })
+    pub fn from_text(text: String) -> serde_json::Result<LazyJson> {
+        let is_canonical = !text.contains('\\')
+            && serde_json::from_str::<WrittenBytes>(&text)?.0.is_some_and(|bytes| bytes == text.len());
+        let written = if is_canonical { text } else { written(&text)? };
+        Ok(LazyJson { text: Some(written.into_boxed_str()), value: OnceLock::new() })
     }
 
     /// Whether it is null. Parses nothing.
     pub fn is_null(&self) -> bool {
-        self.value.get().map_or_else(|| self.text() == Some("null"), Value::is_null)
+        self.value.get().map_or_else(|| matches!(self.text(), Some("null") | None), |value| value.is_null())
     }
 
     /// Whether it is null or an object without members. Parses nothing.
     pub fn is_empty(&self) -> bool {
         match self.value.get() {
-            Some(Value::Object(object)) => object.is_empty(),
-            Some(value) => value.is_null(),
-            None => matches!(self.text(), Some("{}" | "null")),
+            Some(value) => value.is_null() || value.as_object().is_some_and(|object| object.is_empty()),
+            None => matches!(self.text(), Some("{}" | "null") | None),
         }
     }
 
@@ -51,18 +50,30 @@ impl LazyJson {
     /// and underscores, which serde_json never escapes.
     pub fn member(&self, key: &str) -> Option<&Value> {
         let is_absent = |text: &str| memchr::memmem::find(text.as_bytes(), key.as_bytes()).is_none();
-        if self.value.get().is_none() && self.text().is_some_and(is_absent) { None } else { self.get(key) }
+        if self.value.get().is_none() && self.text().is_none_or(is_absent) { None } else { self.get(key) }
+    }
+
+    /// Reads a part of it by type. The rest of a text is passed over without being built.
+    ///
+    /// # Errors
+    /// If the part is not of that type.
+    pub fn read<'j, T: Deserialize<'j>>(&'j self) -> serde_json::Result<T> {
+        match (self.value.get(), self.text()) {
+            (Some(value), _) => T::deserialize(&**value),
+            (None, Some(text)) => serde_json::from_str(text),
+            (None, None) => T::deserialize(&Value::Null),
+        }
     }
 
     /// The text, unless it was made from a value.
     pub fn text(&self) -> Option<&str> {
-        self.text.as_deref().map(RawValue::get)
+        self.text.as_deref()
     }
 
     /// The value.
     pub fn into_value(mut self) -> Value {
         match self.value.take() {
-            Some(value) => value,
+            Some(value) => *value,
             None => self.parse(),
         }
     }
@@ -77,19 +88,13 @@ impl Deref for LazyJson {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        self.value.get_or_init(|| self.parse())
+        self.value.get_or_init(|| Box::new(self.parse()))
     }
 }
 
 impl From<Value> for LazyJson {
     fn from(value: Value) -> LazyJson {
-        LazyJson { text: None, value: value.into() }
-    }
-}
-
-impl Default for LazyJson {
-    fn default() -> LazyJson {
-        Value::Null.into()
+        LazyJson { text: None, value: Box::new(value).into() }
     }
 }
 
@@ -101,79 +106,171 @@ impl PartialEq for LazyJson {
 
 impl Serialize for LazyJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.text {
+        match self.text() {
             None => (**self).serialize(serializer),
-            Some(text) => text.serialize(serializer),
+            Some(text) => {
+                serde_json::from_str::<&RawValue>(text).map_err(S::Error::custom)?.serialize(serializer)
+            }
         }
     }
 }
 
 impl<'de> Deserialize<'de> for LazyJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LazyJson, D::Error> {
-        let text = Box::<RawValue>::deserialize(deserializer)?;
-        serde_json::from_str::<CheckedJson>(text.get()).map_err(D::Error::custom)?;
+        let text = Box::<str>::from(Box::<RawValue>::deserialize(deserializer)?);
+        // A raw value may be nested too deep, or hold numbers and texts that no value can hold.
+        serde_json::from_str::<BorrowedValue<'_>>(&text).map_err(D::Error::custom)?;
         Ok(LazyJson { text: Some(text), value: OnceLock::new() })
     }
 }
 
-/// JSON that was read to its end and discarded. Unlike `IgnoredAny` and `RawValue` it refuses numbers, texts and depths that no
-/// value can hold.
-struct CheckedJson;
-
-impl<'de> Deserialize<'de> for CheckedJson {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CheckedJson, D::Error> {
-        deserializer.deserialize_any(CheckedVisitor)
+/// The value of a text as serde_json writes it.
+fn written(text: &str) -> serde_json::Result<String> {
+    let value: BorrowedValue<'_> = serde_json::from_str(text)?;
+    if has_distinct_keys(&value) {
+        serde_json::to_string(&value)
+    } else {
+        serde_json::from_str::<Value>(text).map(|value| value.to_string())
     }
 }
 
-struct CheckedVisitor;
+/// The most members of an object whose keys are compared without a list of them.
+const MAX_COMPARED_KEYS: usize = 8;
 
-impl<'de> Visitor<'de> for CheckedVisitor {
-    type Value = CheckedJson;
+/// The bytes in which serde_json writes a value that was read from a text without escapes. If the text has as many, it spells
+/// the value in the same way, as only white space and fractions have several spellings. None for a fraction and for an object
+/// with many members or with two of the same key.
+struct WrittenBytes(Option<usize>);
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("JSON")
+impl<'de> Deserialize<'de> for WrittenBytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WrittenBytes, D::Error> {
+        deserializer.deserialize_any(WrittenBytesVisitor)
+    }
+}
+
+struct WrittenBytesVisitor;
+
+impl<'de> Visitor<'de> for WrittenBytesVisitor {
+    type Value = WrittenBytes;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> FormatResult {
+        formatter.write_str("JSON without escapes")
     }
 
-    fn visit_unit<E>(self) -> Result<CheckedJson, E> {
-        Ok(CheckedJson)
+    fn visit_unit<E>(self) -> Result<WrittenBytes, E> {
+        Ok(WrittenBytes(Some("null".len())))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<CheckedJson, E> {
-        Ok(CheckedJson)
+    fn visit_bool<E>(self, value: bool) -> Result<WrittenBytes, E> {
+        Ok(WrittenBytes(Some(if value { "true".len() } else { "false".len() })))
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<CheckedJson, E> {
-        Ok(CheckedJson)
+    fn visit_u64<E>(self, number: u64) -> Result<WrittenBytes, E> {
+        Ok(WrittenBytes(Some(number.checked_ilog10().unwrap_or(0) as usize + 1)))
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<CheckedJson, E> {
-        Ok(CheckedJson)
+    fn visit_i64<E>(self, number: i64) -> Result<WrittenBytes, E> {
+        let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1;
+        Ok(WrittenBytes(Some(usize::from(number < 0) + digits)))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<CheckedJson, E> {
-        Ok(CheckedJson)
+    fn visit_f64<E>(self, _: f64) -> Result<WrittenBytes, E> {
+        Ok(WrittenBytes(None))
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<CheckedJson, E> {
-        Ok(CheckedJson)
+    fn visit_str<E>(self, text: &str) -> Result<WrittenBytes, E> {
+        Ok(WrittenBytes(Some(text.len() + 2)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<CheckedJson, A::Error> {
-        while items.next_element::<CheckedJson>()?.is_some() {}
-        Ok(CheckedJson)
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<WrittenBytes, A::Error> {
+        let mut sum = Some("[]".len());
+        let mut count = 0_usize;
+        while let Some(WrittenBytes(item)) = items.next_element()? {
+            let comma = usize::from(count > 0);
+            sum = sum.zip(item).map(|(sum, item)| sum + comma + item);
+            count += 1;
+        }
+        Ok(WrittenBytes(sum))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<CheckedJson, A::Error> {
-        while members.next_entry::<CheckedJson, CheckedJson>()?.is_some() {}
-        Ok(CheckedJson)
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<WrittenBytes, A::Error> {
+        let mut sum = Some("{}".len());
+        let mut keys = [""; MAX_COMPARED_KEYS];
+        let mut count = 0;
+        while let Some(key) = members.next_key::<&str>()? {
+            let WrittenBytes(value) = members.next_value()?;
+            let comma = usize::from(count > 0);
+            let is_new = keys.get(..count).is_some_and(|earlier| !earlier.contains(&key));
+            let member = value.filter(|_| is_new).map(|value| "\"\":".len() + key.len() + value);
+            sum = sum.zip(member).map(|(sum, member)| sum + comma + member);
+            if let Some(place) = keys.get_mut(count) {
+                *place = key;
+            }
+            count += 1;
+        }
+        Ok(WrittenBytes(sum))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use serde_json::json;
+
+    /// JSON in many spellings, with keys that occur twice.
+    fn json_text() -> impl Strategy<Value = String> {
+        let space = || prop::sample::select(vec!["", "", "", " ", "\n"]);
+        let leaves = [
+            "null",
+            "true",
+            "false",
+            "0",
+            "-1",
+            "120",
+            "1.50",
+            "-0",
+            "1e2",
+            "\"a\"",
+            "\"ü\"",
+            "\"\\n\"",
+            "\"\\u0061\"",
+        ];
+        let keys = prop::sample::select(vec!["a", "b", "\\u0061", "c", "ü"]);
+        prop::sample::select(leaves.to_vec()).prop_map(str::to_owned).prop_recursive(
+            4,
+            40,
+            12,
+            move |inner| {
+                let items = prop::collection::vec((space(), inner.clone()), 0..4);
+                let members = prop::collection::vec((space(), keys.clone(), space(), inner), 0..12);
+                prop_oneof![
+                    items.prop_map(|items| {
+                        let items: Vec<String> =
+                            items.iter().map(|(space, item)| format!("{space}{item}")).collect();
+                        format!("[{}]", items.join(","))
+                    }),
+                    members.prop_map(|members| {
+                        let members: Vec<String> = members
+                            .iter()
+                            .map(|(before, key, after, value)| format!("{before}\"{key}\":{after}{value}"))
+                            .collect();
+                        format!("{{{}}}", members.join(","))
+                    }),
+                ]
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn every_spelling_becomes_that_of_serde_json(text in json_text()) {
+            let value: Value = serde_json::from_str(&text).expect("JSON");
+            let lazy = LazyJson::from_text(text).expect("JSON");
+            prop_assert_eq!(serde_json::to_string(&lazy).expect("JSON"), value.to_string());
+            prop_assert_eq!(lazy.into_value(), value);
+        }
+    }
 
     #[test]
     fn text_and_value_are_written_and_compared_alike() {
@@ -188,7 +285,7 @@ mod tests {
             let spaced = serde_json::to_string_pretty(&value).expect("JSON");
             let of_value = LazyJson::from(value.clone());
             let of_text: LazyJson = serde_json::from_str(&format!(" {written}\n")).expect("JSON");
-            let of_spaced_text = LazyJson::from_text(&spaced).expect("JSON");
+            let of_spaced_text = LazyJson::from_text(spaced).expect("JSON");
             let of_tree: LazyJson = serde_json::from_value(value.clone()).expect("JSON");
             for lazy in [&of_value, &of_text, &of_spaced_text, &of_tree] {
                 assert_eq!(lazy.is_null(), value.is_null());
@@ -210,10 +307,12 @@ mod tests {
             r#"{"w\u0065ight":2,"t":"\/\n"}"#,
             " { \"a\": {} }",
             " null ",
+            r#"{"a":[],"b":{},"c":[{"d":-10,"e":99,"weight":0,"f":[true,false,null,"ü"]}]}"#,
+            r#"{"a":1e2, "b":100}"#,
             r#"{"a":1,"b":2,"a":{"c":1,"c":[{"weight":1,"weight":2}]}}"#,
         ] {
             let value: Value = serde_json::from_str(text).expect("JSON");
-            let lazy = LazyJson::from_text(text).expect("JSON");
+            let lazy = LazyJson::from_text(text.to_owned()).expect("JSON");
             for key in ["weight", "a", "absent"] {
                 assert_eq!(lazy.member(key), value.get(key), "{text} {key}");
             }
@@ -240,7 +339,7 @@ mod tests {
             "{\"a\":01}",
             &deep,
         ] {
-            assert!(LazyJson::from_text(text).is_err(), "{text}");
+            assert!(LazyJson::from_text(text.to_owned()).is_err(), "{text}");
             assert!(serde_json::from_str::<LazyJson>(text).is_err(), "{text}");
         }
     }

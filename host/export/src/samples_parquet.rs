@@ -183,7 +183,7 @@ fn columns(run: &ExportedRun<'_>) -> Vec<Box<dyn AnyColumn>> {
         }),
         text("row", |row| row.record.row.clone()),
         json("support_output", |row| row.record.support_output.as_ref().map(Value::to_string)),
-        json("model_output", |row| row.record.model_output.as_ref().map(Value::to_string)),
+        json("model_output", |row| row.record.model_output.as_deref().map(Value::to_string)),
         json("judge_output", |row| row.record.judge_output.as_ref().map(Value::to_string)),
         json("metrics", |row| serde_json::to_string(&row.record.metrics).ok()),
     ]);

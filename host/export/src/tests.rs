@@ -73,7 +73,7 @@ fn records() -> Vec<SampleRecord> {
     };
     let with = |task_id: &str, index: u64, sample_value: Value, output: Value| SampleRecord {
         sample: sample_value.into(),
-        model_output: Some(output),
+        model_output: Some(output.into()),
         ..sample(task_id, index, (index % 2) as f64, 12.5)
     };
     let user = json!({"role": "user", "content": text(HOSTILE)});

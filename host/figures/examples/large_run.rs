@@ -181,7 +181,7 @@ fn record(task_id: &str, task: u64, index: u64, run: u64, count: u64) -> SampleR
         .into(),
         row: None,
         model_output: (outcome != Outcome::BackendError).then(|| {
-            json!({"answer": answer, "finish_reason": "stop", "usage": {"prompt_tokens": 90, "completion_tokens": 40 + luck % 40}})
+            json!({"answer": answer, "finish_reason": "stop", "usage": {"prompt_tokens": 90, "completion_tokens": 40 + luck % 40}}).into()
         }),
         judge_output: None,
         support_output: None,

@@ -123,7 +123,7 @@ impl Slicing {
         let nothing = &Value::Null;
         let roots = EvalContext {
             sample: (&record.sample).into(),
-            model_output: record.model_output.as_ref().unwrap_or(nothing).into(),
+            model_output: record.model_output.as_ref().map_or(nothing.into(), Into::into),
             judge_output: record.judge_output.as_ref().unwrap_or(nothing),
             support_output: record.support_output.as_ref().unwrap_or(nothing),
         };

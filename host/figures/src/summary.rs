@@ -6,7 +6,7 @@ use crate::{
     Completeness, CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription,
     TaskCompleteness, TaskDescription, UnfoundPath,
 };
-use gage_core::{Object, Outcome, OutcomeCounts};
+use gage_core::{Object, Outcome, OutcomeCounts, Usage};
 use gage_record::SampleRecord;
 use gage_record::format::SUMMARY_FILE;
 use indexmap::IndexMap;
@@ -141,6 +141,12 @@ pub(crate) fn to_json(file: &'static str, figures: &impl Serialize) -> Result<St
     text.map(|text| text + "\n").map_err(|source| FiguresError::Write { file, source })
 }
 
+/// What the figures read of the output of a model.
+#[derive(Deserialize)]
+struct OutputUsage {
+    usage: Option<Usage>,
+}
+
 pub(crate) fn from_value<T: serde::de::DeserializeOwned>(
     file: &'static str,
     supported: u32,
@@ -192,11 +198,11 @@ impl<'a> SummaryBuilder<'a> {
         let task = of_task(&mut self.tasks, &record.task_id)?;
         self.outcomes.add(record.outcome);
         task.outcomes.add(record.outcome);
-        if let Some(usage) = record.model_output.as_ref().and_then(|output| output.get("usage")) {
-            let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-            task.usage.prompt_tokens = task.usage.prompt_tokens.saturating_add(tokens("prompt_tokens"));
+        let output = record.model_output.as_ref().and_then(|output| output.read::<OutputUsage>().ok());
+        if let Some(usage) = output.and_then(|output| output.usage) {
+            task.usage.prompt_tokens = task.usage.prompt_tokens.saturating_add(usage.prompt_tokens);
             task.usage.completion_tokens =
-                task.usage.completion_tokens.saturating_add(tokens("completion_tokens"));
+                task.usage.completion_tokens.saturating_add(usage.completion_tokens);
         }
         if let Some(judge_output) = &record.judge_output {
             task.judges.add(judge_output);

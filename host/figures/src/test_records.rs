@@ -62,7 +62,9 @@ pub fn sample(task_id: &str, index: u64, score: f64, latency_ms: f64) -> SampleR
         sample: json!({}).into(),
         row: None,
         support_output: None,
-        model_output: Some(json!({"answer": "a", "usage": {"prompt_tokens": 10, "completion_tokens": 2}})),
+        model_output: Some(
+            json!({"answer": "a", "usage": {"prompt_tokens": 10, "completion_tokens": 2}}).into(),
+        ),
         judge_output: None,
         metrics: vec![scored("m", score)],
         timing: SampleTiming { latency_ms, attempts: 1, ..SampleTiming::default() },

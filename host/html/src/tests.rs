@@ -97,7 +97,7 @@ fn no_text_of_a_model_is_markup() {
     let root = tempfile::tempdir().unwrap();
     let mut record = sample("t", 0, 1.0, 1.0);
     let bad = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[31m\u{202e}";
-    record.model_output = Some(json!({"answer": bad.to_owned() + &"x".repeat(1 << 20)}));
+    record.model_output = Some(json!({"answer": bad.to_owned() + &"x".repeat(1 << 20)}).into());
     record.sample_id = bad.to_owned();
     let page = page(root.path(), &[write_run(root.path(), "run", &[record])]);
     assert!(!page.contains("alert(1)") && !page.contains("onerror"));

@@ -16,7 +16,7 @@ pub(super) struct TextLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    model_output: Option<&'a Value>,
+    model_output: Option<&'a LazyJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     judge_output: Option<&'a Value>,
     metrics: &'a [MetricResult],

@@ -241,7 +241,7 @@ fn detail(text: String, limits: &Limits) -> Result<LazyJson, ItemError> {
         parsed(&text, WHAT)?;
         return Err(invalid(format!("{WHAT} is not an object")));
     }
-    LazyJson::from_text(&text).map_err(|error| invalid(format!("{WHAT} is not JSON: {error}")))
+    LazyJson::from_text(text).map_err(|error| invalid(format!("{WHAT} is not JSON: {error}")))
 }
 
 /// The card of a metric.

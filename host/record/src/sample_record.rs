@@ -127,7 +127,7 @@ pub struct SampleRecord {
     pub support_output: Option<Value>,
     /// What the model said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model_output: Option<Value>,
+    pub model_output: Option<LazyJson>,
     /// What the judge said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_output: Option<Value>,
@@ -178,7 +178,7 @@ pub(crate) mod tests {
             sample: json!({"id": format!("s-{index}"), "messages": []}).into(),
             row: None,
             support_output: None,
-            model_output: Some(json!({"answer": answer})),
+            model_output: Some(json!({"answer": answer}).into()),
             judge_output: None,
             metrics: vec![result("exact_match")],
             timing: SampleTiming { latency_ms: 1.5, attempts: 1, ..SampleTiming::default() },

@@ -31,7 +31,7 @@ pub struct SampleLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support_output: Option<Value>,
     /// What the model said; null when it said nothing.
-    pub model_output: Option<Value>,
+    pub model_output: Option<LazyJson>,
     /// What the judge said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_output: Option<Value>,

@@ -89,7 +89,8 @@ fn present<'de: 'b, 'b, D: Deserializer<'de>>(
 pub(super) fn read_body(body: &[u8], think_tags: bool) -> Result<ModelOutput, HttpFailure> {
     let text = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     if !is_nested_deeper(text, MAX_JSON_DEPTH)
-        && let Ok(JsonObject(completion)) = serde_json::from_slice::<JsonObject<Completion<'_>>>(text)
+        && let Ok(text) = std::str::from_utf8(text)
+        && let Ok(JsonObject(completion)) = serde_json::from_str::<JsonObject<Completion<'_>>>(text)
         && completion.error.is_null()
         && let Some(JsonObject(choice)) = completion.choices.into_iter().next()
     {

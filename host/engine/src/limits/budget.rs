@@ -149,7 +149,7 @@ impl BudgetTracker {
     fn add_record(&self, task: &PlannedTask, record: &SampleRecord, stop: &CancelToken) {
         self.add_support(task, record, stop);
         if record.model_output.is_some() && record.timing.attempts > 0 {
-            self.add_usage(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+            self.add_usage(&task.role.backend_id, usage_in(record.model_output.as_deref()), stop);
         }
         self.add_embedding(task, record, stop);
         for (backend_id, usage) in usage_of_judges(task.judges.as_ref(), record) {

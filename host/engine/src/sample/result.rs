@@ -1,7 +1,7 @@
 //! The result of a sample, from its answer to its scores.
 
 use super::failure::SampleFailure;
-use gage_core::{Outcome, OutputView, SampleView};
+use gage_core::{LazyJson, Outcome, OutputView, SampleView};
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use gage_secrets::{redact, redact_value};
 use serde_json::Value;
@@ -39,7 +39,7 @@ impl SampleResult {
             sample_id: record.sample_id,
             sample: SampleView::Json(Arc::new(record.sample.into_value())),
             support_output: record.support_output.unwrap_or(Value::Null),
-            model_output: OutputView::Json(record.model_output.unwrap_or(Value::Null)),
+            model_output: OutputView::Json(record.model_output.map_or(Value::Null, LazyJson::into_value)),
             judge_output: record.judge_output.unwrap_or(Value::Null),
             outcome: record.outcome,
             error: None,
@@ -93,7 +93,7 @@ impl SampleResult {
     /// Its record, where it is not to be scored.
     pub(crate) fn into_record(self, task_id: &str) -> SampleRecord {
         let output = self.model_output.document();
-        let model_output = if output.is_null() { None } else { Some(output.value().into_owned()) };
+        let model_output = if output.is_null() { None } else { Some(output.value().into_owned().into()) };
         SampleRecord {
             task_id: task_id.to_owned(),
             index: self.index,

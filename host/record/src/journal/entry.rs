@@ -105,12 +105,14 @@ impl SampleRecord {
         let ScoresEntry { outcome, scores, .. } = entry;
         self.outcome = outcome;
         self.error = scores.error;
-        if let Some(Value::Object(output)) = &mut self.model_output
+        if let Some(model_output) = &mut self.model_output
             && !scores.extracted.is_empty()
+            && let Value::Object(mut output) = std::mem::take(model_output).into_value()
         {
             let written = output.get("answer").cloned().unwrap_or_default();
             output.extend(scores.extracted);
             output.insert("written".to_owned(), written);
+            *model_output = Value::Object(output).into();
         }
         self.metrics = scores.metrics;
         self.timing_metrics = scores.timing_metrics;

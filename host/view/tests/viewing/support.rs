@@ -106,7 +106,7 @@ pub(crate) fn sample(index: u64, answer: &str, score: f64) -> SampleRecord {
         row: None,
         support_output: None,
         model_output: Some(
-            json!({"answer": answer, "finish_reason": "stop", "usage": {"prompt_tokens": 9, "completion_tokens": 3}}),
+            json!({"answer": answer, "finish_reason": "stop", "usage": {"prompt_tokens": 9, "completion_tokens": 3}}).into(),
         ),
         judge_output: Some(
             json!({"score": score, "explanation": "judged so", "replies": [{"answer": "SCORE: 1"}]}),

@@ -92,7 +92,7 @@ impl Events {
                 self.ended(task_id, &end, || scores.collect());
             }
             JournalItem::FinishedWithoutScores { record, was_resumed } => {
-                let answered = answered_of(&record.timing, usage_in(record.model_output.as_ref()));
+                let answered = answered_of(&record.timing, usage_in(record.model_output.as_deref()));
                 let is_asked = record.timing.attempts > 0;
                 if is_asked && !was_resumed {
                     self.count_answer(task_id, &answered, record.outcome == Outcome::BackendError);
