@@ -27,8 +27,9 @@ impl LazyJson {
     /// # Errors
     /// If it is not JSON.
     pub fn from_text(text: String) -> serde_json::Result<LazyJson> {
-        let is_canonical = !text.contains('\\')
-            && serde_json::from_str::<WrittenBytes>(&text)?.0.is_some_and(|bytes| bytes == text.len());
+        // What is wrong with an invalid text is found by the second reader.
+        let bytes = serde_json::from_str::<WrittenBytes>(&text).ok().and_then(|WrittenBytes(bytes)| bytes);
+        let is_canonical = bytes == Some(text.len());
         let written = if is_canonical { text } else { written(&text)? };
         Ok(LazyJson { text: Some(written.into_boxed_str()), value: OnceLock::new() })
     }
@@ -137,9 +138,9 @@ fn written(text: &str) -> serde_json::Result<String> {
 /// The most members of an object whose keys are compared without a list of them.
 const MAX_COMPARED_KEYS: usize = 8;
 
-/// The bytes in which serde_json writes a value that was read from a text without escapes. If the text has as many, it spells
-/// the value in the same way, as only white space and fractions have several spellings. None for a fraction and for an object
-/// with many members or with two of the same key.
+/// The bytes in which serde_json writes a value. If the text that it was read from has as many, it spells the value in the same
+/// way, for white space would make it longer. None for what has several spellings: a text with an escape, a fraction, an object
+/// with many members or with two of the same key. A key with an escape is an error.
 struct WrittenBytes(Option<usize>);
 
 impl<'de> Deserialize<'de> for WrittenBytes {
@@ -154,7 +155,7 @@ impl<'de> Visitor<'de> for WrittenBytesVisitor {
     type Value = WrittenBytes;
 
     fn expecting(&self, formatter: &mut Formatter<'_>) -> FormatResult {
-        formatter.write_str("JSON without escapes")
+        formatter.write_str("JSON whose keys have no escapes")
     }
 
     fn visit_unit<E>(self) -> Result<WrittenBytes, E> {
@@ -178,8 +179,13 @@ impl<'de> Visitor<'de> for WrittenBytesVisitor {
         Ok(WrittenBytes(None))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<WrittenBytes, E> {
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<WrittenBytes, E> {
         Ok(WrittenBytes(Some(text.len() + 2)))
+    }
+
+    /// Only a text with escapes is not borrowed.
+    fn visit_str<E>(self, _: &str) -> Result<WrittenBytes, E> {
+        Ok(WrittenBytes(None))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<WrittenBytes, A::Error> {
