@@ -37,6 +37,12 @@ pub(crate) fn borrow(value: &Value) -> BorrowedValue<'_> {
     }
 }
 
+/// A member of an object. Of members with the same key the last counts, as in serde_json.
+pub fn last_member<'v, 't>(value: &'v BorrowedValue<'t>, key: &str) -> Option<&'v BorrowedValue<'t>> {
+    let members = value.as_object()?.iter();
+    members.filter(|(name, _)| *name == key).last().map(|(_, value)| value)
+}
+
 /// Whether no object in a value has two members with the same key.
 pub(crate) fn has_distinct_keys(value: &BorrowedValue<'_>) -> bool {
     match value {

@@ -2,21 +2,19 @@
 
 use crate::json_decode::has_distinct_keys;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
-use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use serde_json_borrow::Value as BorrowedValue;
 use std::fmt::{Formatter, Result as FormatResult};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-/// A JSON value that is kept as the text it was read from, and is written as that text. The first access to its content parses
-/// it. A run reads every Sample back from its journal, and of most Samples it needs nothing but the text. Null has neither text
-/// nor value.
+/// A JSON value that is kept as text, in the spelling of serde_json. The first access to its content parses the text; writing it
+/// builds no tree. A run reads every Sample back from its journal, and of most Samples it needs nothing but the text. The default
+/// is null.
 #[derive(Clone, Debug, Default)]
 pub struct LazyJson {
-    /// The text, unless it was made from a value.
+    /// The text; none for the default, and for what was made from a value.
     text: Option<Box<str>>,
     value: OnceLock<Box<Value>>,
 }
@@ -30,7 +28,7 @@ impl LazyJson {
         // What is wrong with an invalid text is found by the second reader.
         let bytes = serde_json::from_str::<WrittenBytes>(&text).ok().and_then(|WrittenBytes(bytes)| bytes);
         let is_canonical = bytes == Some(text.len());
-        let written = if is_canonical { text } else { written(&text)? };
+        let written = if is_canonical { text } else { written(&serde_json::from_str(&text)?)? };
         Ok(LazyJson { text: Some(written.into_boxed_str()), value: OnceLock::new() })
     }
 
@@ -66,7 +64,7 @@ impl LazyJson {
         }
     }
 
-    /// The text, unless it was made from a value.
+    /// The text; none for the default, and for what was made from a value.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
@@ -110,7 +108,7 @@ impl Serialize for LazyJson {
         match self.text() {
             None => (**self).serialize(serializer),
             Some(text) => {
-                serde_json::from_str::<&RawValue>(text).map_err(S::Error::custom)?.serialize(serializer)
+                serde_transcode::transcode(&mut serde_json::Deserializer::from_str(text), serializer)
             }
         }
     }
@@ -118,29 +116,22 @@ impl Serialize for LazyJson {
 
 impl<'de> Deserialize<'de> for LazyJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LazyJson, D::Error> {
-        let text = Box::<str>::from(Box::<RawValue>::deserialize(deserializer)?);
-        // A raw value may be nested too deep, or hold numbers and texts that no value can hold.
-        serde_json::from_str::<BorrowedValue<'_>>(&text).map_err(D::Error::custom)?;
-        Ok(LazyJson { text: Some(text), value: OnceLock::new() })
+        let text = written(&BorrowedValue::deserialize(deserializer)?).map_err(D::Error::custom)?;
+        Ok(LazyJson { text: Some(text.into_boxed_str()), value: OnceLock::new() })
     }
 }
 
-/// The value of a text as serde_json writes it.
-fn written(text: &str) -> serde_json::Result<String> {
-    let value: BorrowedValue<'_> = serde_json::from_str(text)?;
-    if has_distinct_keys(&value) {
-        serde_json::to_string(&value)
-    } else {
-        serde_json::from_str::<Value>(text).map(|value| value.to_string())
-    }
+/// A value as serde_json writes it. Of members with the same key the last counts.
+fn written(value: &BorrowedValue<'_>) -> serde_json::Result<String> {
+    if has_distinct_keys(value) { serde_json::to_string(value) } else { Ok(Value::from(value).to_string()) }
 }
 
-/// The most members of an object whose keys are compared without a list of them.
+/// How many keys of an object are kept, to compare the next ones with them.
 const MAX_COMPARED_KEYS: usize = 8;
 
 /// The bytes in which serde_json writes a value. If the text that it was read from has as many, it spells the value in the same
-/// way, for white space would make it longer. None for what has several spellings: a text with an escape, a fraction, an object
-/// with many members or with two of the same key. A key with an escape is an error.
+/// way, for white space would make it longer. None if that is not decided: for an escape, a fraction, and an object with many
+/// members or with two of the same key. A key with an escape is an error.
 struct WrittenBytes(Option<usize>);
 
 impl<'de> Deserialize<'de> for WrittenBytes {
@@ -272,8 +263,11 @@ mod tests {
         #[test]
         fn every_spelling_becomes_that_of_serde_json(text in json_text()) {
             let value: Value = serde_json::from_str(&text).expect("JSON");
+            let of_reader: LazyJson = serde_json::from_str(&text).expect("JSON");
             let lazy = LazyJson::from_text(text).expect("JSON");
             prop_assert_eq!(serde_json::to_string(&lazy).expect("JSON"), value.to_string());
+            prop_assert_eq!(lazy.text().unwrap_or_default(), value.to_string());
+            prop_assert_eq!(lazy.text(), of_reader.text());
             prop_assert_eq!(lazy.into_value(), value);
         }
     }
@@ -290,7 +284,7 @@ mod tests {
             let written = serde_json::to_string(&value).expect("JSON");
             let spaced = serde_json::to_string_pretty(&value).expect("JSON");
             let of_value = LazyJson::from(value.clone());
-            let of_text: LazyJson = serde_json::from_str(&format!(" {written}\n")).expect("JSON");
+            let of_text: LazyJson = serde_json::from_str(&spaced).expect("JSON");
             let of_spaced_text = LazyJson::from_text(spaced).expect("JSON");
             let of_tree: LazyJson = serde_json::from_value(value.clone()).expect("JSON");
             for lazy in [&of_value, &of_text, &of_spaced_text, &of_tree] {
@@ -325,6 +319,36 @@ mod tests {
             assert_eq!(lazy.is_empty(), value.is_null() || value == json!({}), "{text}");
             let written = serde_json::to_string(&lazy).expect("JSON");
             assert_eq!(written, serde_json::to_string(&value).expect("JSON"), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_text_in_another_spelling_is_copied() {
+        for (text, is_kept) in [
+            (r#"{"a":[1,-20,"ü",null,true,false,{}],"b":[]}"#, true),
+            (r#"{"a": 1}"#, false),
+            (r#"{"a":1.5}"#, false),
+            (r#"{"a":"\n"}"#, false),
+            (r#"{"\u0061":1}"#, false),
+            (r#"{"a":1,"a":1}"#, false),
+        ] {
+            let text = text.to_owned();
+            let place = text.as_ptr();
+            let lazy = LazyJson::from_text(text).expect("JSON");
+            assert_eq!(lazy.text().map(str::as_ptr) == Some(place), is_kept, "{lazy:?}");
+        }
+    }
+
+    #[test]
+    fn no_key_has_a_meaning_of_its_own() {
+        for text in [
+            r#"{"$serde_json::private::RawValue":"[1,2]"}"#,
+            r#"{"$serde_json::private::RawValue":5}"#,
+            r#"{"$serde_json::private::Number":"1"}"#,
+        ] {
+            let lazy = LazyJson::from_text(text.to_owned()).expect("JSON");
+            assert_eq!(lazy.as_object().map(serde_json::Map::len), Some(1), "{text}");
+            assert_eq!(lazy.into_value().to_string(), text);
         }
     }
 

@@ -36,6 +36,7 @@ pub use field_path::{EvalContext, FieldPath, Root};
 pub use fields::{FieldError, kind_of};
 pub use file_fingerprint::FileFingerprint;
 pub use json_decode::depth::is_nested_deeper;
+pub use json_decode::last_member;
 pub use json_view::{JsonView, OutputView, SampleView};
 pub use lazy_json::LazyJson;
 pub use lazy_object::LazyObject;

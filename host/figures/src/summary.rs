@@ -6,7 +6,7 @@ use crate::{
     Completeness, CustomAggregators, FiguresError, JudgeFigure, MetricFigure, PromptDescription,
     TaskCompleteness, TaskDescription, UnfoundPath,
 };
-use gage_core::{Object, Outcome, OutcomeCounts, Usage};
+use gage_core::{Object, Outcome, OutcomeCounts};
 use gage_record::SampleRecord;
 use gage_record::format::SUMMARY_FILE;
 use indexmap::IndexMap;
@@ -144,7 +144,14 @@ pub(crate) fn to_json(file: &'static str, figures: &impl Serialize) -> Result<St
 /// What the figures read of the output of a model.
 #[derive(Deserialize)]
 struct OutputUsage {
-    usage: Option<Usage>,
+    usage: Option<TokenCounts>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct TokenCounts {
+    prompt_tokens: u64,
+    completion_tokens: u64,
 }
 
 pub(crate) fn from_value<T: serde::de::DeserializeOwned>(

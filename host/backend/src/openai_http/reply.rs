@@ -2,7 +2,7 @@
 
 use crate::conversation::{checked_token_count, put_known};
 use crate::http::{BYTE_ORDER_MARK, HttpFailure, MAX_JSON_DEPTH, json_of};
-use gage_core::{FinishReason, ModelOutput, Usage, is_nested_deeper};
+use gage_core::{FinishReason, ModelOutput, Usage, is_nested_deeper, last_member};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -136,7 +136,7 @@ impl Reply {
             tool_calls,
             finish: finish_of(finish_reason.as_str()),
             logprobs: logprobs_of(logprobs),
-            usage: usage_of(|key| usage.as_object()?.get(key)?.as_u64()),
+            usage: usage_of(|key| last_member(usage, key)?.as_u64()),
         })
     }
 
@@ -190,7 +190,7 @@ fn content_of(content: BorrowedValue<'_>) -> Result<String, HttpFailure> {
         BorrowedValue::Null => Ok(String::new()),
         BorrowedValue::Str(text) => Ok(text.into_owned()),
         BorrowedValue::Array(parts) => {
-            Ok(parts.iter().filter_map(|part| part.as_object()?.get("text")?.as_str()).collect())
+            Ok(parts.iter().filter_map(|part| last_member(part, "text")?.as_str()).collect())
         }
         other => Err(HttpFailure::protocol(format!(
             "the content of the answer is neither text nor parts: {}",
@@ -293,10 +293,15 @@ mod tests {
 
     #[test]
     fn the_last_of_members_with_the_same_key_counts() {
-        let message = r#"{"content":"3","content":"4","reasoning_content":null,"reasoning":"hm","refusal":"no","refusal":""}"#;
-        let body = format!(r#"{{"choices":[{{"message":{message}}}]}}"#);
+        let content = r#"[{"type":"text","text":"3","text":"4"}]"#;
+        let message = format!(
+            r#"{{"content":"3","content":{content},"reasoning_content":null,"reasoning":"hm","refusal":"no","refusal":""}}"#
+        );
+        let usage = r#"{"prompt_tokens":1,"prompt_tokens":2}"#;
+        let body = format!(r#"{{"choices":[{{"message":{message}}}],"usage":{usage}}}"#);
         let output = read_body(body.as_bytes(), false).map_err(|failure| failure.message).expect("an answer");
         assert_eq!((output.answer.as_str(), output.finish_reason), ("4", FinishReason::Stop));
+        assert_eq!(output.usage.map(|usage| usage.prompt_tokens), Some(2));
         assert_eq!(Value::from(output.extra), json!({"reasoning": "hm"}));
     }
 

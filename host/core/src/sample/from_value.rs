@@ -4,7 +4,7 @@ use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskTy
 use crate::LazyObject;
 use crate::content::{ContentPart, Message, read_tool};
 use crate::fields::FieldError;
-use crate::json_decode::{BorrowedMembers, FieldReader};
+use crate::json_decode::{BorrowedMembers, FieldReader, last_member};
 use serde_json::Number;
 use serde_json_borrow::Value as BorrowedValue;
 
@@ -118,7 +118,7 @@ pub(super) fn read_id(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -
 
 fn read_options(value: BorrowedValue<'_>, reading: &mut FieldReader<'_>) -> Vec<ChoiceOption> {
     let options = value.as_array().into_iter().flatten();
-    let ids = options.map(|option| option.as_object().and_then(|members| members.get("id")?.as_str()));
+    let ids = options.map(|option| last_member(option, "id")?.as_str());
     checks::distinct_option_ids(ids, reading);
     reading.items(value, read_option)
 }

@@ -249,6 +249,28 @@ fn a_label_says_what_the_first_reference_says() {
     assert_eq!(label(json!({"references": image, "label": "apple_1"})).as_deref(), Some("apple_1"));
 }
 
+/// A text with the same key twice is the Sample that its value is.
+#[test]
+fn the_last_of_members_with_the_same_key_counts() {
+    let start = r#"{"schema_version":"v1","id":"1","messages":[],"references":[],"options":"#;
+    for options in [
+        r#"[{"id":"A","id":"B","content":"x"},{"id":"A","content":"y"}]"#,
+        r#"[{"id":"A","id":"B","content":"x"},{"id":"B","content":"y"}]"#,
+        r#"[],"id":null,"id":"2""#,
+        r#"[],"id":"2","id":null"#,
+        r#"[],"label":[],"label":"x""#,
+        r#"[],"metadata":{"a":1,"a":2}"#,
+    ] {
+        let text = format!("{start}{options}}}");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(
+            Sample::from_text(&text).map(|sample| Sample::clone(&sample)),
+            Sample::from_value(value),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn a_missing_id_is_a_digest_of_the_content() {
     let read = |change| Sample::from_value(changed(change)).expect("valid");

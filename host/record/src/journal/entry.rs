@@ -107,6 +107,7 @@ impl SampleRecord {
         self.error = scores.error;
         if let Some(model_output) = &mut self.model_output
             && !scores.extracted.is_empty()
+            && model_output.is_object()
             && let Value::Object(mut output) = std::mem::take(model_output).into_value()
         {
             let written = output.get("answer").cloned().unwrap_or_default();
