@@ -25,7 +25,7 @@ impl LazyJson {
     /// # Errors
     /// If it is not JSON.
     pub fn from_text(text: String) -> serde_json::Result<LazyJson> {
-        // What is wrong with an invalid text is found by the second reader.
+        // The second reader reports the error of an invalid text.
         let bytes = serde_json::from_str::<WrittenBytes>(&text).ok().and_then(|WrittenBytes(bytes)| bytes);
         let is_canonical = bytes == Some(text.len());
         let written = if is_canonical { text } else { written(&serde_json::from_str(&text)?)? };

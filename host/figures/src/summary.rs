@@ -141,7 +141,7 @@ pub(crate) fn to_json(file: &'static str, figures: &impl Serialize) -> Result<St
     text.map(|text| text + "\n").map_err(|source| FiguresError::Write { file, source })
 }
 
-/// What the figures read of the output of a model.
+/// The part of a model output that the figures need.
 #[derive(Deserialize)]
 struct OutputUsage {
     usage: Option<TokenCounts>,

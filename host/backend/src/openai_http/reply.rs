@@ -37,7 +37,7 @@ struct Choice<'b> {
     logprobs: Value,
 }
 
-/// What a model said, in the terms of the server.
+/// The answer of a model, in the terms of the server.
 pub(super) struct Reply {
     pub(super) content: String,
     /// A text, or what a server writes instead; none for an empty text.
