@@ -129,7 +129,7 @@ fn written(value: &BorrowedValue<'_>) -> serde_json::Result<String> {
 /// How many keys of an object are kept, to compare the next ones with them.
 const MAX_COMPARED_KEYS: usize = 8;
 
-/// The bytes in which serde_json writes a value. If the text that it was read from has as many, it spells the value in the same
+/// The number of bytes in which serde_json writes a value. If the text that it was read from has as many, it spells the value in the same
 /// way, for white space would make it longer. None if that is not decided: for an escape, a fraction, and an object with many
 /// members or with two of the same key. A key with an escape is an error.
 struct WrittenBytes(Option<usize>);

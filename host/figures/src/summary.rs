@@ -147,6 +147,7 @@ struct OutputUsage {
     usage: Option<TokenCounts>,
 }
 
+/// A count that is missing is 0: an extractor may have written the usage.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TokenCounts {
