@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint fetch-model release bench peers
+.PHONY: help setup build run test lint docs reference fetch-model release install bench peers
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -29,6 +29,12 @@ lint: setup ## Check the format, the spelling, the dependencies, and every warni
 	cargo clippy --manifest-path plugins/Cargo.toml --workspace --all-targets --locked --target-dir target/plugins-native -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 
+docs: ## Build the documentation site into target/site, and check its links
+	tools/docs.sh
+
+reference: setup ## Write the generated pages of the documentation again
+	tools/reference.sh
+
 release: setup ## Build the program as it is meant to be used, into target/release
 	cargo build --release --package gage-host --package gage-llama --locked
 ifeq ($(shell uname -m),x86_64)
@@ -36,6 +42,9 @@ ifeq ($(shell uname -m),x86_64)
 	GGML_AVX512=ON GGML_AVX512_VNNI=ON cargo build --release --package gage-llama --locked --target-dir target/avx512
 	ln -f target/avx512/release/gage-model target/release/gage-model-avx512
 endif
+
+install: release ## Install the program, its man pages and shell completions below PREFIX (default ~/.local)
+	tools/install.sh "$(or $(PREFIX),$(HOME)/.local)"
 
 bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
 	cargo build --release --locked --package gage-host --package gage-llama --package gage-benchmarks

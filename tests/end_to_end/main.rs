@@ -35,6 +35,7 @@ mod planning;
 mod plugin_commands;
 mod plugins;
 mod redacted_values;
+mod reference_pages;
 mod references;
 mod run_folders;
 mod scripted_backend;

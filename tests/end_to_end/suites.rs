@@ -367,8 +367,9 @@ fn the_documentation_names_every_part_of_a_lock_and_no_other() {
     let keys = lock.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()));
     let mut keys: Vec<&str> = keys.filter_map(|line| Some(line.split_once(':')?.0)).collect();
     keys.retain(|key| !["format", "format_version", "must-understand", "digest"].contains(key));
-    let page = std::fs::read_to_string(repository().join("docs/locked-suites.md")).expect("a page");
-    let table = page.split("| part | what it pins |\n").nth(1).expect("the table");
+    let page =
+        std::fs::read_to_string(repository().join("docs/concepts/reproducibility.md")).expect("a page");
+    let table = page.split("| part | pinned |\n").nth(1).expect("the table");
     let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
     let documented: Vec<&str> = rows.filter_map(|line| line.split('`').nth(1)).collect();
     assert_eq!(documented, keys);

@@ -148,6 +148,7 @@ impl CommandOutput {
     /// The output without the lines that appear once per machine: that a component is compiled.
     pub(crate) fn of(output: Output) -> CommandOutput {
         let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        record_messages(&stderr);
         let is_kept = |line: &&str| !line.starts_with("compiling the plugin ");
         CommandOutput {
             code: output.status.code(),
@@ -186,6 +187,18 @@ impl CommandOutput {
         let code = self.code.map_or_else(|| "none".to_owned(), |code| code.to_string());
         format!("exit {code}\n--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr)
     }
+}
+
+/// Appends messages to a file of this test in the folder that `GAGE_RECORD_MESSAGES` names: `make reference` collects them.
+fn record_messages(stderr: &str) {
+    let Some(folder) = std::env::var_os("GAGE_RECORD_MESSAGES") else { return };
+    let name = std::thread::current().name().unwrap_or("main").replace("::", ".");
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(Path::new(&folder).join(name))
+        .expect("a file for messages");
+    std::io::Write::write_all(&mut file, stderr.as_bytes()).expect("written");
 }
 
 /// A suite that asks one backend about `rows.jsonl` and scores with some metrics.

@@ -23,6 +23,7 @@ mod processes;
 #[path = "../end_to_end/server.rs"]
 mod server;
 mod shipped_suites;
+mod site;
 #[expect(dead_code, reason = "the tests without a model use more of it")]
 #[path = "../end_to_end/support.rs"]
 mod support;

@@ -3,6 +3,7 @@
 mod budget;
 mod cache;
 mod compare;
+mod completions;
 mod data;
 mod export;
 mod model;
@@ -19,6 +20,7 @@ pub(crate) use budget::BudgetArguments;
 pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::CompareArguments;
+pub(crate) use completions::{CompletionsArguments, ManPagesArguments};
 pub(crate) use data::{DataArguments, DataCommand, StatsArguments};
 pub(crate) use export::ExportArguments;
 use gage_core::Outcome;
@@ -120,6 +122,11 @@ pub(crate) enum Command {
     Model(ModelCommand),
     /// List the environment variables that are read, with what they mean and what they are set to.
     Env(EnvArguments),
+    /// Print a script that completes commands and options in a shell.
+    Completions(CompletionsArguments),
+    /// Write the man pages, for packages.
+    #[command(hide = true)]
+    ManPages(ManPagesArguments),
     /// Compile the component on the standard input; what the program calls itself for.
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArguments),
@@ -385,12 +392,15 @@ pub(crate) struct ListArguments {
 /// What has a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
-    /// The standard Sample: what preprocessors make of rows.
+    /// A suite: the YAML file that `gage-host run` reads.
+    Suite,
+    /// The standard Sample: the result of a preprocessor.
     Sample,
 }
 
 const SCHEMA_EXAMPLES: &str = "\
 Examples:
+  gage-host schema suite > suite.schema.json
   gage-host schema sample > sample.schema.json";
 
 #[derive(Args, Debug)]

@@ -1,6 +1,7 @@
 //! One file a command, and what several of them need.
 
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod data;
 pub(crate) mod distill;
 pub(crate) mod env;

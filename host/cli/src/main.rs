@@ -37,6 +37,8 @@ fn main() -> std::process::ExitCode {
         Command::Lock(lock) => commands::lock::execute(lock),
         Command::Verify(verify) => commands::verify::execute(&verify),
         Command::Runs(runs) => commands::runs::execute(&runs),
+        Command::Completions(completions) => commands::completions::execute(&completions),
+        Command::ManPages(pages) => commands::completions::write_man_pages(&pages),
         Command::Compile(compile) => commands::plugin::compile(&compile),
         Command::Model(model) => commands::model::execute(&model),
     };

@@ -7,7 +7,7 @@
 //!   alpha at most, and never both can be.
 //! - **The same figures for every number of threads.**
 //!
-//! The procedure, with its sources, is in `docs/comparing.md`.
+//! The procedure, with its sources, is in `docs/concepts/gate-statistics.md`.
 
 mod analysis;
 mod baseline_comparisons;

@@ -20,6 +20,7 @@ mod redacted;
 mod secret_marking;
 mod secrets;
 mod source;
+mod suite_schema;
 
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
@@ -67,3 +68,4 @@ pub use secrets::{
     without_users,
 };
 pub use source::{Source, Sources, Span, shown_path};
+pub use suite_schema::suite_schema;

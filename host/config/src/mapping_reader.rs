@@ -5,6 +5,9 @@ use crate::problems::{Problem, Problems};
 use crate::source::Span;
 use strum::VariantArray;
 
+#[cfg(test)]
+pub(crate) mod asked_keys;
+
 /// The entries of a mapping that were not read yet.
 pub(crate) struct MappingReader<'n> {
     entries: &'n [Entry],
@@ -79,6 +82,8 @@ impl<'n> MappingReader<'n> {
         if !self.asked.contains(&key) {
             self.asked.push(key);
         }
+        #[cfg(test)]
+        asked_keys::record(&self.path, key);
         self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null())
     }
 

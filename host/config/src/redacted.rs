@@ -28,7 +28,7 @@ const CREDENTIALS: [&str; 3] = ["api_key", "headers", "proxy"];
 pub struct RedactedValue {
     /// Where it stands, from the section on: an entry by its name, another item of a list by its number (`[0]`).
     pub path: Vec<String>,
-    /// The SHA-256 digest of the path and the value (`docs/locked-suites.md`).
+    /// The SHA-256 digest of the path and the value (`docs/concepts/reproducibility.md`).
     pub digest: String,
 }
 

@@ -6,7 +6,7 @@
 //! - **The same bytes for the same run**: times are those of the run, ids are made from its id.
 //! - **Files are whole or absent**, and nothing is replaced unless that was asked for.
 //!
-//! Samples are streamed. What each format holds is in `docs/exports.md`.
+//! Samples are streamed. What each format holds is in `docs/reference/exports.md`.
 
 mod error;
 mod every_eval_ever;

@@ -10,7 +10,7 @@
 //!   memory of the writer does not grow with the number of samples.
 //! - **The same run makes the same bytes.**
 //!
-//! The parts of the page lie in `src/assets`; the format of its blocks is in `docs/reports.md`.
+//! The parts of the page lie in `src/assets`; the format of its blocks is in `docs/contributing/report-page.md`.
 
 mod assets;
 mod block;

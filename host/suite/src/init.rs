@@ -1,6 +1,7 @@
 //! Init: from a template to a RunConfig, or back to a PipelineConfig.
 
 use crate::document::{each_text, entry, listed, text, text_of};
+use crate::editor_schema::{schema_comment, write_schema};
 use crate::parameters::runtime_of;
 use crate::rewrite_paths::rebase;
 use crate::template::{BuiltinTemplate, number_of, versions};
@@ -61,6 +62,7 @@ pub fn init(options: &InitOptions<'_>) -> Result<InitializedRunConfig, SuiteErro
         InitMode::RunConfig => run_config(&template, &from, &folder),
         InitMode::PipelineConfig => pipeline_config(&template, &from, &folder)?,
     };
+    let text = schema_comment() + &text;
     let path = match options.output {
         Some(path) => path.to_owned(),
         None => free_path(options.mode, &folder, &template, &text),
@@ -69,6 +71,7 @@ pub fn init(options: &InitOptions<'_>) -> Result<InitializedRunConfig, SuiteErro
     if is_new {
         files::write_new(&path, &text)?;
     }
+    write_schema(&files::folder_of(&path))?;
     Ok(InitializedRunConfig { path, template, is_new })
 }
 

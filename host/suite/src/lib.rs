@@ -10,6 +10,7 @@
 
 mod distill;
 mod document;
+mod editor_schema;
 mod error;
 mod files;
 mod init;

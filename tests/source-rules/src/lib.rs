@@ -5,10 +5,12 @@
 //! - [`bad_names`]: types and constants whose names do not say what they are.
 //! - [`repeated_types`]: names that stand for several things in one crate.
 //! - [`long_test_names`]: tests whose names are too long.
+//! - [`message_texts`]: the texts of errors and warnings, each of which the page of messages shows.
 //! - [`public_items`]: the public API of a crate, so that a change of it is noticed.
 
 mod cycles;
 mod imports;
+mod messages;
 mod modules;
 mod names;
 mod public_items;
@@ -17,6 +19,7 @@ mod source_error;
 mod test_names;
 
 pub use cycles::{Cycle, cycles};
+pub use messages::{MessageText, message_texts};
 pub use modules::CrateModules;
 pub use names::bad_names;
 pub use public_items::public_items;

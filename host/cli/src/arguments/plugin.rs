@@ -109,7 +109,7 @@ pub(crate) struct TestArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// The cases, one JSON object a line (docs/plugin-cases.md); by default cases.jsonl beside the
+    /// The cases, one JSON object a line (docs/reference/plugin-cases.md); by default cases.jsonl beside the
     /// component. May be given several times.
     #[arg(long, value_name = "CASES")]
     pub(crate) cases: Vec<PathBuf>,

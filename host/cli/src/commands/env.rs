@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_documented_variables_are_those_that_are_read() {
-        let page = include_str!("../../../../docs/environment.md");
+        let page = include_str!("../../../../docs/reference/environment.md");
         let given = |_: &str| None;
         let all = groups(&given);
         let mut read: Vec<&str> =
@@ -234,7 +234,7 @@ mod tests {
         let mut documented: Vec<&str> = rows.collect();
         read.sort_unstable();
         documented.sort_unstable();
-        assert_eq!(documented, read, "docs/environment.md differs from the program");
+        assert_eq!(documented, read, "docs/reference/environment.md differs from the program");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::terminal;
 
 pub(crate) fn execute(arguments: &SchemaArguments) -> anyhow::Result<ExitCode> {
     let schema = match arguments.of {
+        SchemaOf::Suite => gage_config::suite_schema(),
         SchemaOf::Sample => gage_core::sample_schema(),
     };
     terminal::print_line(format_args!("{schema:#}"))?;

@@ -10,7 +10,7 @@
 //! | `unsynced` | samples of a task that only wait for the disk | the result router, before it hands an item to the recorder | when the recorder has synced the journal |
 //!
 //! A sample acquires them in this order, and never waits for one while it holds a later one, so no cycle of waits is
-//! possible. `docs/contributing/permits.md` explains each with its size. The code that releases them: `RequestSlot` for
+//! possible. `docs/contributing/scheduler.md` explains each with its size. The code that releases them: `RequestSlot` for
 //! requests, `ResultRouter` for full queues, and the recorder for what is synced. Backends bound requests once more: each HTTP
 //! host (`host_limiter`), and each role that components ask (`gage_backend::RoleModels`).
 

@@ -88,7 +88,7 @@ async fn what_questions_share_is_computed_once() {
     for (expected, found) in expected.iter().zip(&found) {
         assert_eq!(best(expected), best(found));
         for (expected, found) in expected.iter().zip(found) {
-            // As docs/llama-cpp.md says of the real model.
+            // As docs/reference/llama-cpp.md says of the real model.
             let tolerance = 0.15 * f64::from(expected.token_count);
             assert!((expected.logprob - found.logprob).abs() < tolerance, "{expected:?} {found:?}");
         }

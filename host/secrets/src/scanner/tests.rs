@@ -62,7 +62,7 @@ fn spellings_that_revealed_keys_to_plugins_are_found() {
 /// A way to write each character of a text.
 type Encoder = (&'static str, fn(char) -> String);
 
-/// The escapes that docs/configuration.md names.
+/// The escapes that docs/concepts/suites.md names.
 const ENCODERS: [Encoder; 13] = [
     ("JSON", |one| one.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()),
     ("JSON in upper case", |one| {

@@ -64,9 +64,11 @@ pub(super) fn read_preprocess(table: &mut MappingReader<'_>, problems: &mut Prob
         let reference = PluginReference::parse("default");
         return vec![PreprocessSpec { reference, kwargs, span: table.span }];
     };
-    let items: Vec<&Node> = match &node.value {
-        NodeValue::List(items) => items.iter().collect(),
-        _ => vec![node],
+    let items: Vec<(&Node, String)> = match &node.value {
+        NodeValue::List(items) => {
+            items.iter().enumerate().map(|(index, item)| (item, format!("{path}[{index}]"))).collect()
+        }
+        _ => vec![(node, path.clone())],
     };
     if items.is_empty() {
         problems.error(node.span, &path, "`preprocess` names no preprocessor");
@@ -82,7 +84,7 @@ pub(super) fn read_preprocess(table: &mut MappingReader<'_>, problems: &mut Prob
             .help("write preprocess: [{name: multi_choice, kwargs: {…}}, {name: default}]");
     }
     let mut chain: Vec<PreprocessSpec> =
-        items.iter().filter_map(|item| read_link(item, &path, problems)).collect();
+        items.iter().filter_map(|(item, path)| read_link(item, path, problems)).collect();
     if let ([only], Some(kwargs)) = (chain.as_mut_slice(), kwargs) {
         match &only.kwargs {
             None => only.kwargs = Some(kwargs),

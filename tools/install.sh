@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs what `make release` built below a folder: programs, man pages and shell completions. DESTDIR is put before the folder,
+# as packages need it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+[ $# -eq 1 ] || { echo "usage: tools/install.sh PREFIX" >&2; exit 2; }
+PREFIX=${DESTDIR:-}$1
+RELEASE=${CARGO_TARGET_DIR:-target}/release
+
+mkdir -p "$PREFIX/bin" "$PREFIX/share/man/man1" "$PREFIX/share/bash-completion/completions" \
+  "$PREFIX/share/zsh/site-functions" "$PREFIX/share/fish/vendor_completions.d"
+for program in gage-host gage-model gage-model-avx512; do
+  if [ -f "$RELEASE/$program" ]; then install -m 755 "$RELEASE/$program" "$PREFIX/bin/$program"; fi
+done
+host=$PREFIX/bin/gage-host
+"$host" man-pages "$PREFIX/share/man/man1"
+"$host" completions bash >"$PREFIX/share/bash-completion/completions/gage-host"
+"$host" completions zsh >"$PREFIX/share/zsh/site-functions/_gage-host"
+"$host" completions fish >"$PREFIX/share/fish/vendor_completions.d/gage-host.fish"
+echo "installed gage-host below $PREFIX"
+case ":$PATH:" in
+  *":$1/bin:"*) ;;
+  *) echo "$1/bin is not on your PATH; add it to use gage-host from any folder" ;;
+esac

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Write docs/reference/messages.md: every error and warning that the tests of bad input cause.
+
+    tools/messages.py FOLDER > docs/reference/messages.md
+
+FOLDER holds what the program printed to the standard error stream, a file for each test. `make reference` makes it.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# The sections of the page: title, and the modules of the tests.
+SECTIONS = [
+    ("Suites and the command line", ["bad_input", "suites", "redacted_values", "secrets", "secret_texts", "files"]),
+    ("Data", ["data", "data_commands", "dataset_faults", "changed_files", "references"]),
+    ("Models over HTTP", ["http_faults", "server", "barrier_server", "caching", "budgets"]),
+    ("Local models", ["model_files", "model_kinds", "processes", "tiny_suite", "vision", "measuring", "embedding", "perplexity"]),
+    ("Plugins", ["plugins", "plugin_commands", "components", "languages", "scripted_backend", "support_steps", "fences"]),
+    ("Judges and scoring", ["judging", "judged_runs", "figures", "tasks"]),
+    ("Run folders and resume", ["run_folders", "killed_runs", "interruption", "observing"]),
+    ("Locks and verification", ["locks", "verifying"]),
+    ("Comparing, reports and history", ["comparing", "history", "exporting", "viewing", "planning"]),
+]
+INTRODUCTION = """\
+<!-- Generated from the program: see CONTRIBUTING.md. Do not edit. -->
+
+# Messages
+
+The errors and warnings of gage-host, as the tests of bad input cause them. An error ends with the place, if it has one, and with what to do.
+Numbers, names and paths are examples. The exit code of a command is not part of the message: see [exit codes](exit-codes.md).
+"""
+FIRST = re.compile(r"^(?:error|warning|note)(?:\[\w+\])?: ")
+LOG = re.compile(r"^(?:\S+T\S+ +)?(?:\S+: )?(WARN|ERROR) +(.*)$")
+
+
+def normal(line: str) -> str:
+    line = re.sub(r"\x1b\[[0-9;]*m", "", line.rstrip())
+    line = re.sub(r"(?:/[\w.+-]+)*/\.tmp\w+", "/work", line)
+    line = re.sub(r"(?:/[\w.+-]+)+/target/(?:tmp|debug)(?=/)", "/target", line)
+    line = re.sub(r"\b(127\.0\.0\.1|localhost|\[::1\]):\d{4,5}\b", r"\1:8000", line)
+    line = re.sub(r"\b20\d{6}-\d{6}-\w+", "20260102-030405-abcd", line)
+    line = re.sub(r"\b20\d\d-\d\d-\d\dT[\d:.]+Z?", "2026-01-02T03:04:05Z", line)
+    line = re.sub(r"sha256:[0-9a-f]{64}", "sha256:0123…", line)
+    line = re.sub(r"\b[0-9a-f]{64}\b", "0123…", line)
+    return re.sub(r"(known are: (?:[^,]+, ){5})[^;]{80,}", r"\1…", line)
+
+
+def messages(text: str):
+    """Each message with its first line and the lines of help below it."""
+    current = None
+    for raw in text.splitlines():
+        line = normal(raw)
+        log = LOG.match(line)
+        if FIRST.match(line) or log:
+            if current:
+                yield current
+            current = [line if not log else f"{'warning' if log.group(1) == 'WARN' else 'error'}: {log.group(2)}"]
+        elif current and (help_text := re.match(r"\s*= (help|note): (.*)", line)):
+            current.append(f"  {help_text.group(1)}: {help_text.group(2)}")
+        elif current and re.match(r"  +\S", line) and not re.match(r"\s*(-->|\d* *\|)", line):
+            current.append(line)
+        elif current and not line.strip():
+            yield current
+            current = None
+    if current:
+        yield current
+
+
+def shape(message) -> str:
+    """The first line without what differs from case to case."""
+    line = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "`", message[0])
+    return re.sub(r"\d+(?:[.,]\d+)*", "0", re.sub(r"/[\w./+-]+", "/", line))
+
+
+def main() -> int:
+    found = {}
+    for file in sorted(Path(sys.argv[1]).iterdir()):
+        module = file.name.split(".")[0]
+        for message in messages(file.read_text(encoding="utf-8", errors="replace")):
+            found.setdefault(module, []).append(message)
+    print(INTRODUCTION)
+    known = {module for _, modules in SECTIONS for module in modules}
+    seen = set()
+    for title, modules in [*SECTIONS, ("Others", sorted(set(found) - known))]:
+        texts = {}
+        for module in modules:
+            for message in found.get(module, []):
+                if shape(message) not in seen:
+                    seen.add(shape(message))
+                    texts[message[0]] = "\n".join(message)
+        if texts:
+            body = "\n\n".join(texts[first] for first in sorted(texts))
+            print(f"## {title}\n\n```text\n{body}\n```\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
