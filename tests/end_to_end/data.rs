@@ -498,7 +498,7 @@ fn hub_dataset_is_downloaded_resumed_and_pinned() {
     let pinned = keys("test").replace("hub_id", &format!("sha256: {}, hub_id", "0".repeat(64)));
     workspace.write("pinned.yaml", suite_with_datasets(&[("test", pinned)], &server.backend("")));
     let ended = run(&["run", "pinned.yaml", "--offline"]).expect_code(2);
-    assert!(ended.stderr.contains("is another than the suite names: its sha256 is"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("sha256 mismatch for"), "{}", ended.stderr);
 
     let unknown = keys("tset");
     workspace.write("unknown.yaml", suite_with_datasets(&[("test", unknown)], &server.backend("")));

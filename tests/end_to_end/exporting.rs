@@ -98,7 +98,7 @@ fn impossible_exports_are_refused_with_advice() {
         ),
         (&["nightly"], &["--format"]),
         (&["nightl", "--format", "csv"], &["there is no run 'nightl'", "did you mean 'nightly'?"]),
-        (&["stopped", "--format", "csv"], &["is interrupted and has not come to its end", "--partial"]),
+        (&["stopped", "--format", "csv"], &["is interrupted and not finished", "--partial"]),
         (&["killed", "--format", "csv", "--partial"], &["holds no summary.json"]),
         (&["newer", "--format", "csv"], &["format version 99", "use a newer gage-host"]),
         (&["nightly", "--format", "csv", "--out", "file"], &["file is there already", "--force"]),

@@ -55,7 +55,7 @@ fn whole_lines(journal: &[u8]) -> &[u8] {
     &journal[..journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
 }
 
-/// How often the answer of each row was recorded.
+/// Returns how often the answer of each row was recorded.
 fn answer_counts(journal: &[u8]) -> HashMap<u64, usize> {
     let mut counts = HashMap::new();
     for line in

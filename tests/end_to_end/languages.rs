@@ -52,7 +52,7 @@ fn rust_project_builds_passes_and_is_reproducible() {
     assert!(again == built, "another folder, other bytes");
 }
 
-/// Whether a tool is installed with at least this major version.
+/// Returns whether a tool is installed with at least this major version.
 fn is_there(tool: &str, arguments: &[&str], least: u32) -> bool {
     let output = Command::new(tool).args(arguments).stdin(Stdio::null()).output();
     let text =

@@ -151,7 +151,7 @@ fn the_compile_cache_survives_damage_and_races() {
     for damage in [sound[..sound.len() / 2].to_vec(), Vec::new(), [b"x", sound.as_slice()].concat()] {
         std::fs::write(&files[0], damage).expect("written");
         let ended = inspect_with_cache(&workspace).expect_code(0);
-        assert!(ended.stderr.contains("it is made anew"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("it is created again"), "{}", ended.stderr);
         assert_eq!(std::fs::read(&compiled_files(&workspace)[0]).expect("a file"), sound);
     }
     let mut flipped = sound.clone();
@@ -178,7 +178,7 @@ fn compiled_code_that_others_can_write_is_not_loaded() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).expect("set");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("set");
     let ended = inspect_with_cache(&workspace).expect_code(0);
-    assert!(ended.stderr.contains("others can write to it"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("other users can write to it"), "{}", ended.stderr);
     assert_eq!((mode(&folder), mode(&compiled_files(&workspace)[0])), (0o700, 0o600));
 }
 

@@ -105,7 +105,7 @@ fn resume_accepts_another_description_but_not_another_name() {
     workspace.write(SUITE, suite.replace("name: words", "name: words, description: of today"));
     let resumed = workspace.run(&["run", SUITE, "--resume"]).expect_code(0);
     assert!(resumed.stderr.contains("going on with runs/r"), "{}", resumed.stderr);
-    assert!(resumed.stderr.contains("`metadata` of the suite is another"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("the suite's `metadata` changed"), "{}", resumed.stderr);
     assert_eq!(workspace.read("runs/r/summary.json"), workspace.read("runs/whole/summary.json"));
     assert!(workspace.read("runs/r/config.yaml").contains("of today"));
     workspace.run(&["verify", "r"]).expect_code(0);

@@ -199,7 +199,7 @@ fn invalid_run_configs_are_refused_with_the_position() {
         (
             "another digest",
             good.replace("template_digest: \"sha256:", "template_digest: \"sha256:0"),
-            "another than this file binds",
+            "differs from the one that this file names",
         ),
         (
             "a parameter that is another",
@@ -315,7 +315,7 @@ fn label_files_are_pinned_by_a_suite_and_by_its_lock() {
     let wrong = with(&"0".repeat(64)).expect_code(2);
     let found =
         wrong.stderr.split("its sha256 is ").nth(1).and_then(|rest| rest.get(..64)).expect("a digest");
-    assert!(wrong.stderr.contains("labels.txt is another than the suite names"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("sha256 mismatch for"), "{}", wrong.stderr);
     with(found).expect_code(0);
     let of_nothing = suite.replace("params:", &format!("params:\n      labels_sha256: {found}"));
     workspace.write("config/custom/nothing.yaml", of_nothing);

@@ -139,7 +139,7 @@ fn inspect_says_what_a_file_is_made_for() {
     for (file, purpose, expected) in [
         ("encoder.gguf", "encoder", "makes vectors of texts, and answers nothing"),
         ("rank.gguf", "reranker", "it gives texts a rank, and no vectors"),
-        ("adapter.gguf", "adapter", "lies on top of a model"),
+        ("adapter.gguf", "adapter", "is a LoRA adapter"),
         ("plain.gguf", "model", "256 tokens in training"),
     ] {
         let shown = workspace.run(&["model", "inspect", file]).expect_code(0);

@@ -1,4 +1,4 @@
-//! What a backend is asked, and what it answers.
+//! Requests to a backend, and its answers.
 
 use async_trait::async_trait;
 use gage_core::{
@@ -109,9 +109,9 @@ pub struct RollingRequest {
 pub struct RollingOutput {
     /// The natural logarithm of its probability. Its perplexity per token is `exp(-logprob / token_count)`.
     pub logprob: f64,
-    /// Its tokens.
+    /// The tokens.
     pub token_count: u64,
-    /// Its bytes.
+    /// The bytes.
     pub byte_count: u64,
 }
 
@@ -150,7 +150,7 @@ pub enum MediaSupport {
 }
 
 impl MediaSupport {
-    /// Whether it takes such a medium.
+    /// Returns whether it takes such a medium.
     pub fn takes(self, kind: MediaKind) -> bool {
         match self {
             MediaSupport::Nothing => false,
@@ -254,7 +254,7 @@ impl BackendErrorKind {
         self.into()
     }
 
-    /// Whether every further request would fail in the same way, so that the run has to end.
+    /// Returns whether every further request would fail in the same way, so that the run has to end.
     pub fn stops_run(self) -> bool {
         matches!(
             self,

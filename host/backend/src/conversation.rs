@@ -1,4 +1,4 @@
-//! What the protocols of servers have in common: texts, media, tools, and what is known of a backend.
+//! Shared parts of the server protocols: texts, media, tools, and what is known of a backend.
 
 use crate::api::{BackendError, BackendErrorKind, BackendInfo, Capabilities};
 use gage_config::HttpBackendConfig;
@@ -20,7 +20,7 @@ pub(crate) fn plain_prompt(messages: &[Message]) -> String {
     texts.join("\n")
 }
 
-/// Whether a message is one text and nothing else.
+/// Returns whether a message is one text and nothing else.
 pub(crate) fn is_plain(content: &[ContentPart]) -> bool {
     content.iter().all(|part| matches!(part, ContentPart::Text { extra, .. } if extra.is_empty()))
 }

@@ -1,4 +1,4 @@
-//! What all backends that are asked over HTTP have in common: connections, limits, attempts, recordings.
+//! Shared core of the HTTP backends: connections, limits, attempts, recordings.
 
 mod adaptive_concurrency;
 mod circuit_breaker;

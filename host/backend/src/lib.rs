@@ -1,4 +1,4 @@
-//! Where answers come from: an HTTP server, llama.cpp in a process of its own, or a component.
+//! Backends, the sources of answers: an HTTP server, llama.cpp in a process of its own, or a component.
 //!
 //! Every backend is a [`Backend`]: it takes one request at a time, many at once, and batches
 //! within itself as it likes. Links no llama.cpp, and knows nothing of samples or runs. Of roles it knows only what

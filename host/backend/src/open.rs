@@ -1,4 +1,4 @@
-//! From the configuration of a backend to one that answers.
+//! Opens backends from their configuration.
 
 use crate::anthropic_http::AnthropicHttp;
 use crate::api::{Backend, MediaSupport};
@@ -30,7 +30,7 @@ pub fn check_http_files(config: &HttpBackendConfig) -> Result<(), OpenError> {
     read.map(drop).map_err(|(span, message)| OpenError { span, message, help: None })
 }
 
-/// Which media a kind of backend takes, with the name of the kind, where that is known before it is opened.
+/// Returns which media a kind of backend takes, with the name of the kind, where that is known before it is opened.
 pub fn media_support(kind: &BackendKind) -> Option<(MediaSupport, &'static str)> {
     match kind {
         BackendKind::Http(config) => {

@@ -20,9 +20,9 @@ use tokio::time::timeout;
 
 /// A role that components may ask.
 pub struct RoleModel {
-    /// Its backend; not kept alive, since a component that asks is part of a backend itself.
+    /// The backend; not kept alive, since a component that asks is part of a backend itself.
     pub backend: Weak<dyn Backend>,
-    /// Its sampling parameters.
+    /// The sampling parameters.
     pub sampling_params: SamplingParams,
     /// Most requests at the same time.
     pub pool_size: usize,

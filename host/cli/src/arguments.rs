@@ -56,19 +56,17 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or passed
   1    internal error
-  2    the configuration or the command line is wrong, and nothing was written; or a backend refuses
+  2    the configuration or the command line is wrong, and nothing was written; or a backend refused
        every request, and the run can be resumed
-  3    something is another than what was locked (--locked), or than what a run has recorded
-       (verify), or the runs that are compared are not of the same thing
-  4    incomplete: fewer samples were scored than the suite asks for (min_coverage), more rows
-       are no Samples than a dataset allows (max_invalid), a budget is used up, a sample
-       failed where the suite says fail_fast, or a model crashed again and again
-  10   regression: the run that is compared is worse than its baseline
-  11   inconclusive: the samples that are compared are too few to tell
-  130  interrupted; go on with --resume";
+  3    lock mismatch: the suite differs from its lock (--locked), a run folder from what the run
+       recorded (verify), or the compared runs in more than the model
+  4    incomplete: coverage below min_coverage, more invalid rows than max_invalid, a used-up
+       budget, a failed sample with fail_fast, or a model that crashed repeatedly
+  10   regression: the run is worse than its baseline
+  11   inconclusive: too few samples to decide
+  130  interrupted; continue with --resume";
 
-/// Evaluates language models: streams a dataset through a model and through scorers that are
-/// sandboxed WebAssembly components.
+/// Evaluate language models with sandboxed scorers and reproducible suites.
 #[derive(Debug, Parser)]
 #[command(name = "gage-host", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -80,47 +78,47 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a suite, and write a run folder.
     Run(Box<RunArguments>),
-    /// Score the answers of a run once more, with other metrics or newer plugins; no model is asked.
+    /// Score the answers of a run again, with other metrics or newer plugins, without a model.
     Score(Box<ScoreArguments>),
-    /// Compare a run with a baseline, sample by sample, and judge it by a gate.
+    /// Compare a run with a baseline, sample by sample, and apply a gate.
     Compare(Box<CompareArguments>),
-    /// Write runs as one HTML file: figures, plots, samples, and what changed between them.
+    /// Write runs as one HTML file: figures, plots, samples, and differences.
     Report(ReportArguments),
     /// Write a run in the format of lm-evaluation-harness, Inspect or Every Eval Ever, as Parquet or CSV.
     Export(ExportArguments),
-    /// Show a folder of runs in a browser: reports, runs that go on, and how figures changed.
+    /// Show a folder of runs in a browser: reports, running runs, and trends of figures.
     View(ViewArguments),
-    /// Say what a suite would do, take and be able to show, without sending anything.
+    /// Estimate requests, cost, time and statistical power without running the suite.
     Plan(PlanArguments),
-    /// Freeze a suite: make a template of it, under a digest.
+    /// Freeze a suite: write it as a template with a digest.
     Distill(DistillArguments),
-    /// Make a configuration of a template, to run it.
+    /// Create a configuration that runs a template.
     Init(InitArguments),
-    /// Write down everything that a suite is made from, or say what of it has changed.
+    /// Record the digest of everything that can change a figure of a suite, or report changes.
     Lock(LockArguments),
-    /// Say whether a run folder is as it was written, and whether its figures come out again.
+    /// Check that a run folder is unchanged and that its figures can be computed again.
     Verify(VerifyArguments),
-    /// List, show, compare over time and delete run folders.
+    /// List, show and delete run folders; choose baselines and show trends.
     #[command(subcommand)]
     Runs(RunsCommand),
-    /// Find everything that is wrong with a suite, without running it.
+    /// Report every mistake in a suite without running it.
     Validate(ValidateArguments),
-    /// Look at a dataset: its first Samples, what is wrong with it, what is in it.
+    /// Inspect a dataset: its first Samples, its invalid rows, its statistics.
     #[command(subcommand)]
     Data(DataCommand),
     /// Print the JSON Schema of a format.
     Schema(SchemaArguments),
-    /// List what a suite can name: metrics, preprocessors, backends, loaders, and other plugins.
+    /// List the names that a suite can use: metrics, preprocessors, backends, loaders and other plugins.
     List(ListArguments),
     /// Explain a metric, an extractor, a judge or an aggregator, with an example.
     Metrics(MetricsArguments),
-    /// Make, build, inspect, test and measure plugins.
+    /// Create, build, inspect, test and measure plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
-    /// Fetch model files, look at them, and measure them.
+    /// Fetch, inspect and measure model files.
     #[command(subcommand)]
     Model(ModelCommand),
-    /// List the environment variables that are read, with what they mean and what they are set to.
+    /// List the environment variables that gage-host reads, with their meanings and values.
     Env(EnvArguments),
     /// Print a script that completes commands and options in a shell.
     Completions(CompletionsArguments),
@@ -175,60 +173,59 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) config: ConfigArguments,
 
-    /// Tasks that run at the same time; by default what the suite says (task_parallelism), or 1.
+    /// Number of tasks that run at the same time; by default task_parallelism of the suite, or 1.
     #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", value_parser = positive)]
     pub(crate) task_parallelism: Option<usize>,
 
-    /// Requests in flight, at most.
+    /// Maximum number of requests in flight.
     #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
     pub(crate) concurrency: usize,
 
-    /// Run at most this many samples of each task.
+    /// Maximum number of samples of each task.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_samples: Option<u64>,
 
-    /// Threads that score; by default one for each core.
+    /// Number of scoring threads; by default one for each core.
     #[arg(long, env = "GAGE_HOST_AUTOEVAL_WORKERS", value_name = "N", value_parser = positive)]
     pub(crate) autoeval_workers: Option<usize>,
 
-    /// Where run folders are made.
+    /// Folder in which run folders are created.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
 
-    /// The name of the run and of its folder; by default made from the date and the time.
+    /// Name of the run and of its folder; by default made from date and time.
     #[arg(long, value_name = "ID", value_parser = run_id)]
     pub(crate) run_id: Option<String>,
 
-    /// Go on where a run was interrupted: this one, by its id or its folder, or that of --run-id, or else the newest of
-    /// this suite that has not come to its end. Samples that failed in the backend are tried again.
+    /// Resume a run: this id or folder, that of --run-id, or the suite's most recent unfinished run.
+    /// Samples that ended as backend_error are tried again.
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", value_parser = resume::resume)]
     pub(crate) resume: Option<Resume>,
 
-    /// With --resume, try again also the samples that ended in one of these ways: plugin_timeout,truncated.
+    /// With --resume, also retry samples with these outcomes: plugin_timeout,truncated.
     #[arg(long, value_name = "OUTCOMES", value_delimiter = ',', requires = "resume", value_parser = failed_outcome)]
     pub(crate) retry: Vec<Outcome>,
 
-    /// Fetch no dataset: use what was fetched before.
+    /// Fetch no dataset; use only datasets fetched before.
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
-    /// Record the answers of HTTP backends into this file, without keys; goes on with a file that is
-    /// there.
+    /// Record the answers of HTTP backends into this file, without keys; an existing recording is continued.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub(crate) record: Option<PathBuf>,
 
     /// Take the answers of HTTP backends from a file that --record wrote; nothing is sent.
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
-    /// Refuse to run where anything that can change a figure is another than what was locked.
+    /// Refuse to run if anything that can change a figure differs from the lock.
     #[arg(long)]
     pub(crate) locked: bool,
 
-    /// The same, and use no network but to ask models.
+    /// Like --locked, and use the network only to ask models.
     #[arg(long)]
     pub(crate) frozen: bool,
 
-    /// The lock; by default the suite's file with .gage.lock in place of .yaml. Needs --locked or --frozen.
+    /// The lock file; by default the suite's file with .gage.lock instead of .yaml. Needs --locked or --frozen.
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
 
@@ -255,16 +252,15 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = SCORE_EXAMPLES)]
 pub(crate) struct ScoreArguments {
-    /// The folder of the run whose answers are scored.
+    /// Folder of the run whose answers are scored.
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
 
-    /// Score with this metric rather than with those of the suite, in any form that a suite takes: a
-    /// name, a call, or an entry in JSON; may be given several times.
+    /// Score with this metric instead of the suite's: a name, a call, or an entry in JSON; may be given several times.
     #[arg(long = "metric", value_name = "METRIC", conflicts_with = "config")]
     pub(crate) metrics: Vec<String>,
 
-    /// Score by this suite rather than by that of the run: its tasks, metrics and extractors count.
+    /// Score with the tasks, metrics and extractors of this suite instead of the run's.
     #[arg(long, value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
@@ -276,11 +272,11 @@ pub(crate) struct ScoreArguments {
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
 
-    /// Where the new run folder is made; by default beside that of the run.
+    /// Folder in which the new run folder is created; by default that of the run.
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
 
-    /// The name of the new run and of its folder; by default made from the date and the time.
+    /// Name of the new run and of its folder; by default made from date and time.
     #[arg(long, value_name = "ID", value_parser = run_id)]
     pub(crate) run_id: Option<String>,
 
@@ -302,11 +298,11 @@ pub(crate) struct MetricsArguments {
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Look also into the plugins of this suite.
+    /// Also search the plugins of this suite.
     #[arg(long, value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Look also into the components of this folder; may be given several times.
+    /// Also search the components of this folder; may be given several times.
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
 
@@ -329,7 +325,7 @@ pub(crate) struct ValidateArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print nothing when nothing is wrong.
+    /// Print nothing if the suite is valid.
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }
@@ -337,23 +333,23 @@ pub(crate) struct ValidateArguments {
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListKind {
-    /// What scores answers.
+    /// Scores answers.
     Metrics,
-    /// What turns rows into Samples.
+    /// Turns rows into Samples.
     Preprocessors,
-    /// What adds text or media to a Sample.
+    /// Adds text or media to a Sample.
     Hooks,
-    /// What makes figures of score cards.
+    /// Computes figures from score cards.
     Aggregators,
-    /// What asks judge models and reads their replies.
+    /// Asks judge models and reads their replies.
     Judges,
-    /// What finds the answer in what a model wrote.
+    /// Finds the answer in a model's text.
     Extractors,
-    /// What stands between a step and its model.
+    /// Provides context or tools for a model.
     Adapters,
-    /// What answers requests.
+    /// Answers requests.
     Backends,
-    /// What reads rows.
+    /// Reads rows.
     Loaders,
     /// The components themselves.
     Plugins,
@@ -368,7 +364,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = LIST_EXAMPLES)]
 pub(crate) struct ListArguments {
-    /// List only these.
+    /// Kind of names to list; by default all.
     #[arg(value_enum)]
     pub(crate) what: Option<ListKind>,
 
@@ -406,7 +402,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = SCHEMA_EXAMPLES)]
 pub(crate) struct SchemaArguments {
-    /// Of what.
+    /// The format.
     #[arg(value_enum)]
     pub(crate) of: SchemaOf,
 }
@@ -423,7 +419,7 @@ pub(crate) struct EnvArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// List only what is set.
+    /// List only variables that are set.
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }

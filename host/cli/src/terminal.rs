@@ -15,12 +15,12 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_width::UnicodeWidthStr as _;
 
-/// Whether the standard error stream takes colours.
+/// Returns whether the standard error stream takes colours.
 pub(crate) fn colour_on_stderr() -> bool {
     std::io::stderr().is_terminal() && wants_colour()
 }
 
-/// Whether the standard output stream takes colours.
+/// Returns whether the standard output stream takes colours.
 pub(crate) fn colour_on_stdout() -> bool {
     std::io::stdout().is_terminal() && wants_colour()
 }
@@ -189,7 +189,7 @@ fn padded(text: &str, width: usize) -> String {
     text + &" ".repeat(blanks)
 }
 
-/// How wide each column is.
+/// Returns how wide each column is.
 fn widths<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> [usize; N] {
     let mut widths = headings.map(str::width);
     for row in rows {

@@ -127,7 +127,7 @@ fn described(source: &RecordedRun, other: &RecordedRun) -> ComparedRun {
     }
 }
 
-/// Whether two folders hold the same run: ids alone may be the same in folders of different suites.
+/// Returns whether two folders hold the same run: ids alone may be the same in folders of different suites.
 fn is_same_run(base: &RecordedRun, new: &RecordedRun) -> bool {
     let (base, new) = (base.manifest(), new.manifest());
     base.run_id == new.run_id && base.created_at == new.created_at && base.identity == new.identity

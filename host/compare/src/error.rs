@@ -58,7 +58,7 @@ pub enum CompareError {
     LevelTooSmall {
         /// The metric.
         metric: String,
-        /// Its level.
+        /// The level.
         alpha: String,
         /// How many metrics and sub-scores are gated, as `2 gated metrics`.
         gated: String,

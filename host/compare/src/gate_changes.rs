@@ -1,4 +1,4 @@
-//! What the suite of the baseline asked for, and that of the new run does not ask for any more: a gate that is not asked
+//! Gates that the baseline's suite has and the new run's suite lacks: a gate that is not asked
 //! cannot fail, and nobody would miss it.
 
 use super::format::{number, percent, shortened};

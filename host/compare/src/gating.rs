@@ -96,7 +96,7 @@ fn of_unknown_length(name: &str, source: &RecordedRun) -> Option<String> {
     }
     let (id, why) = (source.run_id(), source.manifest().ended_by.as_deref().unwrap_or("cut off"));
     Some(format!(
-        "the {name} '{id}' ended early ({}), and nobody knows of how many samples: finish it with `run --run-id {id} \
+        "the {name} '{id}' ended early ({}), and its number of samples is unknown: finish it with `run --run-id {id} \
          --resume` first",
         format::shortened(why)
     ))

@@ -1,4 +1,4 @@
-//! Whether two runs are of the same thing: the same data, prompts, plugins, judges and settings. The model
+//! Checks whether two runs are comparable: the same data, prompts, plugins, judges and settings. The model
 //! alone may differ.
 
 use gage_config::{BackendKind, OnLongPrompt, OutputConstraint, PipelineConfig, RoleAdapterSpec, TaskSpec};
@@ -267,7 +267,8 @@ fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
     merged
 }
 
-/// How a role is asked, wherever that is written: its sampling, over it what is given, under it what its backend says,
+/// Returns how a role is asked, wherever that is written: its sampling, over it what is given, under it what its
+/// backend says,
 /// and what its backend holds answers to. Where the model is, and how fast it runs, does not count.
 fn asked(config: &PipelineConfig, role: &RoleAdapterSpec, over: SamplingParams) -> Value {
     let params = over.over(&role.sampling_params);

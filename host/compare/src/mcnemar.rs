@@ -33,7 +33,8 @@ pub(super) fn margin_p_value(samples: u64, worse: u64, better: u64, margin: f64,
     MarginTest::new(samples, worse + better, margin, alpha).p_value(gain, STEPS)
 }
 
-/// Whether so few samples say so little that no scores of 0 and 1 rule out the margin at the level `alpha`: not even
+/// Returns whether so few samples say so little that no scores of 0 and 1 rule out the margin at the level
+/// `alpha`: not even
 /// where every sample became better.
 pub(super) fn is_too_few_for_margin(samples: u64, margin: f64, alpha: f64) -> bool {
     margin_p_value(samples, 0, samples, margin, alpha) > alpha
@@ -97,7 +98,7 @@ fn gain_tail(samples: i64, gain: i64, share: f64, better: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// How likely the exact test calls a loss of `loss` at the level `alpha`, where a share `changed` of the
+/// Returns how likely the exact test calls a loss of `loss` at the level `alpha`, where a share `changed` of the
 /// samples changes, or as many more as that loss needs. Summed over all outcomes, not approximated.
 pub(super) fn power(samples: u64, changed: f64, loss: f64, alpha: f64) -> f64 {
     let samples = signed(samples);

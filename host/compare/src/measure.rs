@@ -19,7 +19,7 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    /// How much better the new score is.
+    /// Returns how much better the new score is.
     pub(super) fn gain(&self, base: f64, new: f64) -> f64 {
         if self.higher_is_better { new - base } else { base - new }
     }

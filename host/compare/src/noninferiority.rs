@@ -238,7 +238,7 @@ pub(super) fn student_quantile(upper: f64, degrees: f64) -> f64 {
     crossing(0.0, 1e7, |t| student_upper_tail(t, degrees) <= upper)
 }
 
-/// How likely a test of a mean at the level `alpha` calls a loss that is `shift` standard errors large: the
+/// Returns how likely a test of a mean at the level `alpha` calls a loss that is `shift` standard errors large: the
 /// non-central distribution of Student's t by formula 26.7.10 of Abramowitz and Stegun, "Handbook of
 /// Mathematical Functions" (1964).
 #[cfg(test)]

@@ -90,14 +90,14 @@ impl PairedScores {
         Some((base, new, new - base))
     }
 
-    /// How much better the mean is.
+    /// Returns how much better the mean is.
     pub(super) fn mean_gain(&self) -> f64 {
         let mut sum = CompensatedSum::default();
         sum.extend(self.gains.iter().copied());
         if self.gains.is_empty() { 0.0 } else { sum.divided_by(self.gains.len() as f64) }
     }
 
-    /// Whether every score is 0 or 1 and every sample stands for itself.
+    /// Returns whether every score is 0 or 1 and every sample stands for itself.
     pub(super) fn is_binary(&self) -> bool {
         self.is_binary && self.clusters.is_none()
     }
@@ -124,7 +124,7 @@ impl PairedScores {
         ScoreUnits { totals, sizes, reach, largest: self.lowest.abs().max(self.highest.abs()) }
     }
 
-    /// How an interval of these scores is computed that is not of 0 and 1 alone.
+    /// Returns how an interval of these scores is computed that is not of 0 and 1 alone.
     fn method(&self) -> IntervalMethod {
         if self.clusters.is_some() { IntervalMethod::Cluster } else { IntervalMethod::T }
     }
@@ -178,7 +178,7 @@ impl PairedScores {
         }
     }
 
-    /// Whether no scores of so few samples rule out the margin at the level `alpha`, as far as that is known.
+    /// Returns whether no scores of so few samples rule out the margin at the level `alpha`, as far as that is known.
     pub(super) fn is_too_few_for_margin(&self, margin: f64, alpha: f64) -> bool {
         self.is_binary() && mcnemar::is_too_few_for_margin(self.count(), margin, alpha)
     }

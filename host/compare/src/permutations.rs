@@ -19,7 +19,8 @@ pub(super) struct Permutations {
 }
 
 impl Permutations {
-    /// How many a test has, given the level of its gate. Holm's procedure may ask for as little as that level divided
+    /// Returns how many a test has, given the level of its gate. Holm's procedure may ask for as little as that
+    /// level divided
     /// by the number of gated measures, and the least p-value, `1 / (permutations + 1)`, is a tenth of it or less.
     /// May be more than [`MAX_PERMUTATIONS`].
     pub(super) fn of(self, alpha: Option<f64>) -> u32 {

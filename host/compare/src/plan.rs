@@ -199,7 +199,7 @@ fn check_gate(base: &RecordedRun, new: &RecordedRun, gate: &[GateSpec]) -> Resul
             let known = figures.iter().map(|figure| figure.metric_id.as_str()).sorted_unstable();
             let known: Vec<&str> = known.dedup().collect();
             let what = format!(
-                "the gate names the metric '{}', of which neither run has figures that can be compared",
+                "the gate names the metric '{}', but neither run has comparable figures of it",
                 gated_name(gate)
             );
             return Err(unknown(what, &gate.metric_id, &known));

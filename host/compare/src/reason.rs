@@ -22,7 +22,7 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
             }
         }
         Verdict::Regression => format!(
-            "{change}, which is no accident ({}); a loss of {margin} or more cannot be ruled out ({})",
+            "{change}, which chance does not explain ({}); a loss of {margin} or more cannot be ruled out ({})",
             p_value(gate.worse_adjusted),
             p_value(gate.margin_p_value)
         ),

@@ -73,12 +73,12 @@ impl Serialize for NotCompared {
 /// One of the two runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparedRun {
-    /// Its id.
+    /// The id.
     pub run_id: String,
     /// What it is called: its id; where both runs have one id the name of its folder, with as much before it as tells
     /// the folders apart, and the id behind it where that is another.
     pub label: String,
-    /// Its folder, as it was given.
+    /// The folder, as it was given.
     pub folder: String,
     /// How it ended.
     pub status: &'static str,
@@ -218,9 +218,9 @@ pub struct GateNote {
 pub struct Flip {
     /// The sample.
     pub sample_id: String,
-    /// Its score in the baseline.
+    /// The score in the baseline.
     pub base: f64,
-    /// Its score in the new run.
+    /// The score in the new run.
     pub new: f64,
     /// Why the new score is low.
     pub error_tags: Vec<String>,

@@ -116,7 +116,7 @@ fn loss_power(samples: u64, ChangeRates { changed, gain }: ChangeRates, alpha: f
     normal_upper_tail((border + gain * root) / (changed - gain * gain).sqrt())
 }
 
-/// How likely the exact test of the margin lets the difference pass.
+/// Returns how likely the exact test of the margin lets the difference pass.
 pub(super) fn pass_power(samples: u64, changes: ChangeRates, asked: SampleSizeQuestion) -> f64 {
     if samples > MAX_SUMMED_PAIRS {
         pass_power_of_many(samples, changes, asked)
@@ -204,7 +204,7 @@ impl PassBorder {
     }
 }
 
-/// How many of so many changed samples may be worse, sought from a number nearby; −1 where not even none may.
+/// Returns how many of so many changed samples may be worse, sought from a number nearby; −1 where not even none may.
 fn most_worse(samples: u64, changed: i64, asked: SampleSizeQuestion, near: Option<i64>) -> i64 {
     let test = MarginTest::new(samples, changed.unsigned_abs(), asked.margin, asked.alpha);
     let passes = |worse: i64| test.p_value(changed - 2 * worse, STEPS) <= asked.alpha;

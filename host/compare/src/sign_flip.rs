@@ -38,7 +38,7 @@ pub struct SignFlipTest {
 }
 
 impl SignFlipTest {
-    /// Whether all signs are tried.
+    /// Returns whether all signs are tried.
     pub(super) fn is_exact(&self) -> bool {
         self.differences.iter().filter(|difference| **difference != 0.0).count() <= MAX_EXACT_UNITS
     }
@@ -115,7 +115,7 @@ impl PreparedSignFlips {
         PreparedSignFlips { sizes, observed, tolerance, seed: test.seed, permutations: test.permutations }
     }
 
-    /// How many permutations of a range have a sum that is as low as the observed one, and as high.
+    /// Returns how many permutations of a range have a sum that is as low as the observed one, and as high.
     fn count(&self, range: Range<u32>) -> (u32, u32) {
         let streams: Vec<u64> =
             range.map(|number| mix(self.seed ^ mix(u64::from(number).wrapping_mul(STEP)))).collect();

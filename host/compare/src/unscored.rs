@@ -18,9 +18,9 @@ pub enum UnscoredReason {
     /// It was scored, and not by this metric.
     #[default]
     NoResult,
-    /// Its score is no finite number.
+    /// The score is no finite number.
     NotFinite,
-    /// Its score is beyond ±1e100.
+    /// The score is beyond ±1e100.
     TooLarge,
 }
 
@@ -41,7 +41,7 @@ impl UnscoredReason {
             UnscoredReason::NullPass => "without pass or fail",
             UnscoredReason::NoSubScore => "without this sub-score",
             UnscoredReason::NoResult => "without a result of this metric",
-            UnscoredReason::NotFinite => "with a score that is no finite number",
+            UnscoredReason::NotFinite => "with a score that is not a finite number",
             UnscoredReason::TooLarge => "with a score too large to compare",
         }
     }

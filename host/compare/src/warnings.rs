@@ -6,7 +6,7 @@ use super::plan::ComparePlan;
 use super::result::{ComparisonWarning, MetricComparison};
 use gage_figures::{RecordedRun, Slicing};
 
-/// Whether samples that depend on each other are counted as if they did not, in a task of both runs.
+/// Returns whether samples that depend on each other are counted as if they did not, in a task of both runs.
 pub(super) fn of_clusters(
     base: &RecordedRun,
     new: &RecordedRun,

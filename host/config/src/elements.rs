@@ -29,7 +29,7 @@ use std::path::PathBuf;
 pub const METRIC_AGGREGATIONS: [&str; 10] =
     ["mean", "weighted_mean", "sum", "min", "max", "median", "count", "pass_rate", "categorical", "identity"];
 
-/// Whether the host ships an aggregation of this name: one of [`METRIC_AGGREGATIONS`], or a percentile from
+/// Returns whether the host ships an aggregation of this name: one of [`METRIC_AGGREGATIONS`], or a percentile from
 /// `p1` to `p99`.
 pub fn is_aggregation(name: &str) -> bool {
     let is_percentile = || {
@@ -112,7 +112,7 @@ pub(crate) fn refuse_python(span: Span, key: &str, what: &str, kind: &str, probl
         _ => format!("that file is named here: ./my-{kind}.wasm"),
     };
     problems.error(span, key, format!("{what} names Python code, which is never loaded into this program")).help(format!(
-        "a WebAssembly component takes its place. `gage-host plugin new --lang python --kind {kind} my-{kind}` makes a project \
+        "use a WebAssembly component. `gage-host plugin new --lang python --kind {kind} my-{kind}` makes a project \
          to move the code into, `gage-host plugin build` makes a .wasm file of it; {place}. What there is already: `gage-host list`"
     ));
 }

@@ -73,7 +73,7 @@ impl Node {
         }
     }
 
-    /// Whether it is `null` or nothing.
+    /// Returns whether it is `null` or nothing.
     pub fn is_null(&self) -> bool {
         self.value == NodeValue::Null
     }

@@ -81,7 +81,7 @@ fn put(node: &mut Node, segments: &[&str], value: Node, span: Span) -> Result<()
     }
 }
 
-/// Whether an entry of a list has this id under one of the keys that name entries.
+/// Returns whether an entry of a list has this id under one of the keys that name entries.
 fn has_id(node: &Node, id: &str) -> bool {
     ["dataset_id", "backend_id", "adapter_id", "prompt_id", "metric_id", "task_id", "step"]
         .iter()

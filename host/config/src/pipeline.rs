@@ -70,7 +70,8 @@ pub struct PipelineConfig {
 }
 
 impl PipelineConfig {
-    /// Whether a value that is not written down could come into Samples, what models reply, or scores: one of any place but the
+    /// Returns whether a value that is not written down could come into Samples, what models reply, or scores: one
+    /// of any place but the
     /// settings of backends, which only say how a model is asked.
     pub fn shows_secrets_to_samples(&self) -> bool {
         self.redacted.iter().any(RedactedValue::may_reach_samples)

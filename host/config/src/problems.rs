@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, and how it is shown.
+//! Problems of a configuration, and their display.
 
 use crate::secrets::{masked, masked_override, starred};
 use crate::source::{Source, Sources, Span};
@@ -84,7 +84,7 @@ impl Problems {
         }
     }
 
-    /// Whether there is an error, warnings aside.
+    /// Returns whether there is an error, warnings aside.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|problem| problem.severity == Severity::Error)
     }
@@ -96,7 +96,7 @@ impl Problems {
         sorted
     }
 
-    /// How many errors and warnings there are.
+    /// Returns how many errors and warnings there are.
     pub fn counts(&self) -> (usize, usize) {
         let errors = self.list.iter().filter(|problem| problem.severity == Severity::Error).count();
         (errors, self.list.len() - errors)

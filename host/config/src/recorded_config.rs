@@ -31,7 +31,7 @@ impl fmt::Display for MissingVariable {
         match (variables.is_empty(), is_other) {
             (true, _) => write!(
                 formatter,
-                "the value of `{place}` is a secret that stood in the suite itself, and was not recorded"
+                "the value of `{place}` is a secret that was written in the suite itself, and was not recorded"
             ),
             (false, true) => write!(
                 formatter,
@@ -188,7 +188,7 @@ impl FoundVariable<'_> {
 /// An address that leads nowhere.
 const NO_ADDRESS: &str = "http://not-recorded.invalid";
 
-/// Whether a text stands where an address must, and is one of which too much is not recorded.
+/// Returns whether a text stands where an address must, and is one of which too much is not recorded.
 fn is_lost_address(path: &[String], text: &str) -> bool {
     let is_backend =
         path.first().is_some_and(|section| ["backends", "role_adapters"].contains(&section.as_str()));
@@ -261,7 +261,7 @@ custom: {steps: [{step: inference}, {step: auto_eval}]}
         let mut literal = config.document.clone();
         literal["metrics"][0]["regex_match"]["pattern"] = "(secret)".into();
         let missing = again(Some("short"), &literal).missing;
-        assert!(missing[0].to_string().contains("stood in the suite itself"), "{missing:?}");
+        assert!(missing[0].to_string().contains("written in the suite itself"), "{missing:?}");
         assert_eq!(load_recorded(&config.document).unwrap().document, config.document);
     }
 }

@@ -38,7 +38,7 @@ impl RedactedValue {
         joined(&self.path)
     }
 
-    /// Whether it stands elsewhere than in the settings of a backend.
+    /// Returns whether it stands elsewhere than in the settings of a backend.
     pub(crate) fn may_reach_samples(&self) -> bool {
         settings(&self.path).is_none_or(|(section, _)| section != "backends")
     }
@@ -49,7 +49,7 @@ pub fn redacted_digests(redacted: &[RedactedValue]) -> BTreeMap<String, String> 
     redacted.iter().map(|one| (one.place(), one.digest.clone())).collect()
 }
 
-/// Whether a digest is that of a value of which a part was not set.
+/// Returns whether a digest is that of a value of which a part was not set.
 pub fn is_unset(digest: &str) -> bool {
     digest.starts_with(UNSET)
 }
@@ -102,7 +102,7 @@ fn walk(path: &mut Vec<String>, actual: &Value, public: &Value, found: &mut Vec<
     }
 }
 
-/// How an item of a list is called in paths.
+/// Returns how an item of a list is called in paths.
 pub(crate) fn name_of(path: &[String], item: &Value, number: usize) -> String {
     let id_key = ENTRY_IDS.iter().find(|(section, _)| path == [*section]).map(|(_, key)| *key);
     let id = id_key.and_then(|key| item.get(key)).and_then(Value::as_str);
@@ -131,7 +131,7 @@ fn settings(path: &[String]) -> Option<(&str, &[String])> {
     }
 }
 
-/// Whether what stands at a path only says who asks; no figure hangs on it.
+/// Returns whether what stands at a path only says who asks; no figure hangs on it.
 fn is_credential(path: &[String]) -> bool {
     match settings(path) {
         Some(("backends", [key, ..])) => CREDENTIALS.contains(&key.as_str()),
@@ -140,13 +140,14 @@ fn is_credential(path: &[String]) -> bool {
     }
 }
 
-/// Whether it is an address that the program itself asks.
+/// Returns whether it is an address that the program itself asks.
 fn is_address(path: &[String]) -> bool {
     const KEYS: [&str; 3] = ["base_url", "endpoint", "path"];
     matches!(settings(path), Some((_, [key])) if KEYS.contains(&key.as_str()))
 }
 
-/// Whether a value at a path has a part in scoring answers that are there; `steps` gives the kind of a step by the path
+/// Returns whether a value at a path has a part in scoring answers that are there; `steps` gives the kind of a
+/// step by the path
 /// of its list and its number.
 pub(crate) fn is_of_scoring(path: &[String], step: impl Fn(&[String]) -> Option<String>) -> bool {
     if !path.first().is_some_and(|section| SCORING.contains(&section.as_str())) {

@@ -12,7 +12,7 @@ pub use context::{SecretContext, granted_names};
 pub(crate) use diagnostics::{masked, masked_addresses, masked_override, starred};
 use gage_secrets::SECRET_MARK as SECRET;
 
-/// Whether the value of a key, and everything below it, is never written down.
+/// Returns whether the value of a key, and everything below it, is never written down.
 pub fn is_secret_key(key: &str) -> bool {
     const ENDS: [&str; 18] = [
         "api_key",
@@ -73,7 +73,8 @@ fn snake_case(name: &str) -> String {
     out
 }
 
-/// Whether a text takes a part of itself from a variable whose name says that it is secret: `HUB_TOKEN`, and not
+/// Returns whether a text takes a part of itself from a variable whose name says that it is secret: `HUB_TOKEN`,
+/// and not
 /// `MAX_TOKENS`, which would change unseen.
 pub(crate) fn names_secret(written: &str) -> bool {
     written.split("${").skip(1).any(|rest| is_secret_name(rest.split([':', '}']).next().unwrap_or_default()))
@@ -101,13 +102,14 @@ pub fn without_secret_defaults(written: &str) -> String {
     out
 }
 
-/// Whether a value is a number or a truth value, which is a secret only behind the name of one: what `${MAX_KEYS:-8}` sets
+/// Returns whether a value is a number or a truth value, which is a secret only behind the name of one: what
+/// `${MAX_KEYS:-8}` sets
 /// must be seen.
 pub(crate) fn is_plain(value: &str) -> bool {
     value.parse::<f64>().is_ok() || matches!(value, "true" | "false")
 }
 
-/// Whether a variable of this name holds a secret.
+/// Returns whether a variable of this name holds a secret.
 pub fn is_secret_name(name: &str) -> bool {
     const WORDS: [&str; 11] = [
         "KEY",

@@ -1,4 +1,4 @@
-//! Where a value was written.
+//! Places of values in their sources.
 
 use std::path::Path;
 

@@ -17,9 +17,9 @@ pub enum CanonicalAnswer {
     },
     /// A quantity.
     Number {
-        /// Its value.
+        /// The value.
         value: f64,
-        /// Its unit.
+        /// The unit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },

@@ -150,7 +150,7 @@ impl Message {
         }
     }
 
-    /// Whether a part of it is not text.
+    /// Returns whether a part of it is not text.
     pub fn has_media(&self) -> bool {
         self.content.iter().any(|part| matches!(part, ContentPart::Media { .. }))
     }

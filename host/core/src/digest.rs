@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// How deep a JSON value is nested; 0 for one that holds no other.
+/// Returns how deep a JSON value is nested; 0 for one that holds no other.
 pub fn json_depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(json_depth).max().unwrap_or(0),

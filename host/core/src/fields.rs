@@ -1,4 +1,4 @@
-//! What can be wrong with a document.
+//! Problems of a document.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Whether a file may have changed, without reading it again.
+//! File fingerprints, which show whether a file may have changed without reading it.
 
 use std::fs::Metadata;
 use std::time::SystemTime;
@@ -28,7 +28,8 @@ impl FileFingerprint {
         FileFingerprint { bytes: metadata.len(), modified: metadata.modified().ok(), inode }
     }
 
-    /// Whether both belong to one file, rather than to two that had the same path at different times. True on systems
+    /// Returns whether both belong to one file, rather than to two that had the same path at different times. True
+    /// on systems
     /// without inodes.
     pub fn is_same_file(&self, other: &FileFingerprint) -> bool {
         self.inode == other.inode

@@ -43,7 +43,7 @@ pub fn last_member<'v, 't>(value: &'v BorrowedValue<'t>, key: &str) -> Option<&'
     members.filter(|(name, _)| *name == key).last().map(|(_, value)| value)
 }
 
-/// Whether no object in a value has two members with the same key.
+/// Returns whether no object in a value has two members with the same key.
 pub(crate) fn has_distinct_keys(value: &BorrowedValue<'_>) -> bool {
     match value {
         BorrowedValue::Array(items) => items.iter().all(has_distinct_keys),
@@ -54,7 +54,7 @@ pub(crate) fn has_distinct_keys(value: &BorrowedValue<'_>) -> bool {
     }
 }
 
-/// Whether some keys differ from each other.
+/// Returns whether some keys differ from each other.
 fn are_distinct<'k, I: Iterator<Item = &'k str>>(count: usize, keys: impl Fn() -> I) -> bool {
     if count > MAX_COMPARED_MEMBERS {
         return keys().collect::<HashSet<_>>().len() == count;

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 /// Something that is written as a JSON object.
 pub(crate) trait JsonMembers {
-    /// Its known members that hold something, in the order in which they are written.
+    /// Returns its known members that hold something, in the order in which they are written.
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)>;
     /// Those that are not known, which come last.
     fn extra(&self) -> &Object;

@@ -1,4 +1,4 @@
-//! What paths lead into: JSON, or a Sample or a model's output, which are not written as JSON for their sake.
+//! Documents that paths lead into: JSON, or a Sample or a model's output, which are not written as JSON for their sake.
 
 use crate::json_encode::{JsonMembers, Member};
 use crate::{LazyJson, ModelOutput, Sample};
@@ -34,7 +34,7 @@ impl<'a> From<&'a LazyJson> for JsonView<'a> {
 }
 
 impl<'a> JsonView<'a> {
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     pub fn is_null(self) -> bool {
         match self {
             JsonView::Json(value) => value.is_null(),

@@ -32,12 +32,12 @@ impl LazyJson {
         Ok(LazyJson { text: Some(written.into_boxed_str()), value: OnceLock::new() })
     }
 
-    /// Whether it is null. Parses nothing.
+    /// Returns whether it is null. Parses nothing.
     pub fn is_null(&self) -> bool {
         self.value.get().map_or_else(|| matches!(self.text(), Some("null") | None), |value| value.is_null())
     }
 
-    /// Whether it is null or an object without members. Parses nothing.
+    /// Returns whether it is null or an object without members. Parses nothing.
     pub fn is_empty(&self) -> bool {
         match self.value.get() {
             Some(value) => value.is_null() || value.as_object().is_some_and(|object| object.is_empty()),

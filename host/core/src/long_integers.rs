@@ -40,7 +40,7 @@ pub fn quote_long_integers(text: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
-/// Whether there are so many digits side by side. Looks at few of the bytes, for most texts have none.
+/// Returns whether there are so many digits side by side. Looks at few of the bytes, for most texts have none.
 fn may_have_any(bytes: &[u8]) -> bool {
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
     // A stretch of so many covers one of these places.

@@ -1,4 +1,4 @@
-//! How a sample ends, and how the ends are counted.
+//! Outcomes of samples, and their counts.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;
@@ -59,7 +59,7 @@ impl Outcome {
         name.parse().ok()
     }
 
-    /// Whether the end was caused by the world around the sample rather than by the sample,
+    /// Returns whether the end was caused by the world around the sample rather than by the sample,
     /// so that a resumed run tries it again.
     pub fn is_retried_on_resume(self) -> bool {
         self == Outcome::BackendError
@@ -82,7 +82,7 @@ impl OutcomeCounts {
         *count = count.saturating_sub(1);
     }
 
-    /// How many ended this way.
+    /// Returns how many ended this way.
     pub fn get(&self, outcome: Outcome) -> u64 {
         self.0[outcome as usize]
     }

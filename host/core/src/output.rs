@@ -1,4 +1,4 @@
-//! What a model says about a sample.
+//! A model's output for a sample.
 
 use crate::Object;
 use serde::{Deserialize, Serialize};
@@ -51,11 +51,11 @@ pub struct ContinuationScore {
 pub struct RollingScore {
     /// Sum over the tokens of the natural logarithm of their probability.
     pub loglikelihood: f64,
-    /// Its tokens, as the model cuts it.
+    /// The tokens, as the model cuts it.
     pub token_count: u64,
-    /// Its bytes in UTF-8.
+    /// The bytes in UTF-8.
     pub byte_count: u64,
-    /// Its words: see [`word_count`].
+    /// The words: see [`word_count`].
     pub word_count: u64,
 }
 

@@ -124,7 +124,7 @@ impl Sample {
         serde_json::json!(self)
     }
 
-    /// Its sampling parameters, and after them those among its generation parameters that are such. Others, as
+    /// Returns its sampling parameters, and after them those among its generation parameters that are such. Others, as
     /// the width of an image, are for whoever reads the Sample.
     pub fn own_sampling(&self) -> Object {
         let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);

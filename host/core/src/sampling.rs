@@ -1,4 +1,4 @@
-//! How a model is to choose its tokens.
+//! Sampling parameters of a model.
 
 use crate::Object;
 use crate::fields::FieldError;
@@ -100,7 +100,7 @@ impl SamplingParams {
         }
     }
 
-    /// Whether the most likely token is always taken.
+    /// Returns whether the most likely token is always taken.
     pub fn is_greedy(&self) -> bool {
         self.temperature.unwrap_or(0.0) == 0.0
     }

@@ -1,4 +1,4 @@
-//! What scorers say.
+//! Score cards.
 
 use crate::{LazyJson, Object, Outcome};
 use compact_str::CompactString;

@@ -6,7 +6,8 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     found.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// How many slips of the pen lie between two names, whatever their case: at most a third of the characters of the longer,
+/// Returns how many slips of the pen lie between two names, whatever their case: at most a third of the characters
+/// of the longer,
 /// or 1; none where they are further apart.
 pub fn distance(typed: &str, name: &str) -> Option<usize> {
     let distance = strsim::damerau_levenshtein(&typed.to_lowercase(), &name.to_lowercase());

@@ -1,4 +1,4 @@
-//! How fast a dataset becomes Samples, next to a loop that reads lines and parses them, and what
+//! Measures how fast a dataset becomes Samples, next to a loop that reads lines and parses them, and what
 //! memory that takes.
 //!
 //! `cargo run --release --package gage-data --example rows -- PROGRAM [ROWS]`: makes a file of rows in

@@ -17,12 +17,12 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether it keeps every row.
+    /// Returns whether it keeps every row.
     pub fn is_empty(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty()
     }
 
-    /// Whether a row is kept.
+    /// Returns whether a row is kept.
     pub fn keeps(&self, row: &Value) -> bool {
         let holds = |(path, values): &(String, Vec<Value>)| {
             let found = find(row, path).unwrap_or(&Value::Null);

@@ -28,7 +28,7 @@ impl Labels {
         Ok(Labels { file: labels.file.clone(), lines, field: labels.field.clone() })
     }
 
-    /// How many there are. Blank lines at the end are no labels.
+    /// Returns how many there are. Blank lines at the end are no labels.
     fn count(&self) -> u64 {
         self.lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last as u64 + 1)
     }

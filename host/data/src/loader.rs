@@ -110,7 +110,7 @@ pub(crate) fn kind_of(file: &DataFile) -> Result<FileKind, LoaderError> {
     kind::open(file).map(|(_, kind)| kind)
 }
 
-/// How many rows a Parquet file says that it has.
+/// Returns how many rows a Parquet file says that it has.
 pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, LoaderError> {
     let (opened, kind) = kind::open(file)?;
     kind.check(FileFormat::Parquet)?;

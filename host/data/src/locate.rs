@@ -78,7 +78,7 @@ pub enum LocateError {
     #[error("there is no folder to keep what is fetched in")]
     NoCache,
     /// It is another than the suite says.
-    #[error("{shown} is another than the suite names: its sha256 is {found}, the suite wants {wanted}")]
+    #[error("sha256 mismatch for {shown}: expected {wanted}, found {found}")]
     Digest {
         /// The key of the suite that names the digest.
         key: &'static str,
@@ -114,7 +114,7 @@ impl LocateError {
                     .to_owned(),
             ),
             LocateError::Changed { file, .. } => {
-                Some(format!("remove {}; it is then fetched anew", file.display()))
+                Some(format!("remove {}; it is then fetched again", file.display()))
             }
             LocateError::NoCache => Some("set GAGE_CACHE_DIR".to_owned()),
             LocateError::Data(_) | LocateError::Hub(_) | LocateError::Endpoint { .. } => None,
@@ -128,7 +128,7 @@ impl LocatedFiles {
         self.source.files.iter().map(|file| file.shown.clone()).collect()
     }
 
-    /// How the media of its Samples are found.
+    /// Returns how the media of its Samples are found.
     ///
     /// # Errors
     /// When a folder does not exist or the bounds make no sense.
@@ -217,7 +217,7 @@ pub fn open_located(
     open(&source, most)
 }
 
-/// Whether the files of a dataset can be opened and hold a row. Those on a hub are not looked at.
+/// Returns whether the files of a dataset can be opened and hold a row. Those on a hub are not looked at.
 ///
 /// # Errors
 /// When they cannot.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A row on its way into the run.
 #[derive(Clone, Debug)]
 pub struct PreparedSample<K = Arc<Sample>> {
-    /// Its place in the run.
+    /// The place in the run.
     pub index: u64,
     /// A short digest of the row.
     pub row_digest: String,
@@ -27,7 +27,7 @@ pub struct PreparedSample<K = Arc<Sample>> {
 
 /// What is kept of a Sample that was prepared.
 pub trait SampleProjection: Send + Sized {
-    /// Its id, if that is kept.
+    /// Returns its id, if that is kept.
     fn id(&mut self) -> Option<&mut String>;
 }
 
@@ -41,7 +41,7 @@ impl SampleProjection for Arc<Sample> {
 /// What is told of a Sample that is sound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidSample {
-    /// Its id.
+    /// The id.
     pub id: String,
     /// Why metrics may find nothing to compare answers with.
     pub answer_problem: Option<AnswerProblem>,

@@ -36,7 +36,7 @@ pub enum RejectionStage {
 }
 
 impl Rejection {
-    /// Whether it speaks against the data or against the plugins that read it, rather than being
+    /// Returns whether it speaks against the data or against the plugins that read it, rather than being
     /// what the suite asks for.
     pub fn is_invalid(&self) -> bool {
         self.outcome != Outcome::Skipped

@@ -29,9 +29,9 @@ impl std::fmt::Display for RowPosition {
 /// A row as it lies in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its place in the run, counted from 0, after filter and shuffle.
+    /// The place in the run, counted from 0, after filter and shuffle.
     pub index: u64,
-    /// Its place in the dataset over all files, counted from 0, before filter and shuffle.
+    /// The place in the dataset over all files, counted from 0, before filter and shuffle.
     pub number: u64,
     /// Which of the files it lies in, counted from 0.
     pub file: usize,
@@ -91,7 +91,7 @@ pub enum DataError {
         source: std::io::Error,
     },
     /// A file is cut off or damaged: rows are missing.
-    #[error("{file} is damaged behind row {rows}: {message}")]
+    #[error("{file} is damaged after row {rows}: {message}")]
     Damaged {
         /// The path as it was written, and in full.
         file: String,
@@ -160,7 +160,7 @@ impl DataError {
         }
     }
 
-    /// Whether it is about the file of labels, where a dataset has one.
+    /// Returns whether it is about the file of labels, where a dataset has one.
     pub fn is_of_labels(&self, labels: Option<&Path>) -> bool {
         match self {
             DataError::OtherLabels { .. } | DataError::MissingLabels { .. } => true,

@@ -55,7 +55,7 @@ impl RowBuilder {
                 Ok(text) => (text, false),
                 Err(error) => {
                     let valid = error.utf8_error().valid_up_to();
-                    return broken(format!("the row is not UTF-8 behind byte {valid}"), error.into_bytes());
+                    return broken(format!("the row is not UTF-8 after byte {valid}"), error.into_bytes());
                 }
             },
         };

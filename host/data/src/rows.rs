@@ -98,12 +98,12 @@ impl Rows {
         Some(self.given)
     }
 
-    /// How many rows will be given, where that is known without reading all of them first.
+    /// Returns how many rows will be given, where that is known without reading all of them first.
     pub fn total(&self) -> Option<u64> {
         self.total
     }
 
-    /// How many rows the filter has left out until now.
+    /// Returns how many rows the filter has left out until now.
     pub fn filtered(&self) -> u64 {
         self.filtered
     }
@@ -244,7 +244,7 @@ impl Iterator for Rows {
     }
 }
 
-/// How many rows the files hold, where that is cheap to know.
+/// Returns how many rows the files hold, where that is cheap to know.
 fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
     match source.format {
         FileFormat::Parquet => {

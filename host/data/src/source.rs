@@ -79,7 +79,7 @@ impl DataFile {
         pin.check(&mut File::open(&self.path)?)
     }
 
-    /// How an error names it: as it was written and, where that is another text, in full.
+    /// Returns how an error names it: as it was written and, where that is another text, in full.
     pub(crate) fn named(&self) -> String {
         match std::path::absolute(&self.path) {
             Ok(whole) if whole != Path::new(&self.shown) => {
@@ -166,7 +166,7 @@ impl RowSource {
         }
     }
 
-    /// How an error names the files together.
+    /// Returns how an error names the files together.
     pub(crate) fn named(&self) -> String {
         match self.files.as_slice() {
             [] => "the dataset names no file and".to_owned(),

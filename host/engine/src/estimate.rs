@@ -1,4 +1,4 @@
-//! What a plan would do, take and cost, without sending anything.
+//! Estimate of a plan's requests, tokens, cost and time, without sending anything.
 //!
 //! Tokens are counted over the texts of the prompts of the first rows; what a chat template puts around them is not.
 
@@ -76,7 +76,7 @@ pub struct RequestEstimate {
     pub step: &'static str,
     /// The role.
     pub adapter_id: String,
-    /// Its backend.
+    /// The backend.
     pub backend_id: String,
     /// How many requests.
     pub requests: Range,
@@ -97,9 +97,9 @@ pub struct RequestEstimate {
 pub struct TaskEstimate {
     /// The task.
     pub task_id: String,
-    /// Its dataset.
+    /// The dataset.
     pub dataset_id: String,
-    /// Its samples, before repeats; none where the data is not on this machine, or cannot be read.
+    /// The samples, before repeats; none where the data is not on this machine, or cannot be read.
     pub samples: Option<u64>,
     /// Whether there may be more samples than were counted.
     pub is_at_least: bool,
@@ -279,7 +279,7 @@ struct WorkEstimate {
     per_completion: Range,
 }
 
-/// How many requests of a role are in flight at most, as far as the suite says it.
+/// Returns how many requests of a role are in flight at most, as far as the suite says it.
 fn in_flight(
     config: &PipelineConfig,
     role: &RoleAdapterSpec,
@@ -300,7 +300,7 @@ fn elementwise_max(one: Range, other: Range) -> Range {
     Range::new(one.low.max(other.low), one.high.max(other.high))
 }
 
-/// How long tasks take, so many at a time, where those that ask the same role share its requests in flight.
+/// Returns how long tasks take, so many at a time, where those that ask the same role share its requests in flight.
 fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
     let one_by_one = tasks.iter().map(|task| task.seconds).fold(Range::default(), Add::add);
     if parallelism <= 1 {

@@ -1,4 +1,4 @@
-//! What bounds a run: cancellation, budgets, permits, and the share of invalid rows.
+//! Limits of a run: cancellation, budgets, permits, and the share of invalid rows.
 
 pub(crate) mod budget;
 pub(crate) mod cancel_token;

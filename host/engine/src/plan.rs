@@ -1,4 +1,4 @@
-//! From a configuration to everything that a run needs but the models: components loaded,
+//! The plan of a run: everything that it needs except the models: components loaded,
 //! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
 
 mod backends;
@@ -38,7 +38,7 @@ use templates::{compile_prompt, plan_prompt};
 
 /// A metric of a task, ready to score.
 pub struct PlannedMetric {
-    /// Its name in results.
+    /// The name in results.
     pub metric_id: String,
     /// How the suite names what computes it.
     pub implementation: PluginReference,
@@ -54,15 +54,15 @@ pub struct PlannedMetric {
 
 /// A task, ready to run.
 pub struct PlannedTask {
-    /// Its settings.
+    /// The settings.
     pub spec: TaskSpec,
-    /// Its dataset, which other tasks may share.
+    /// The dataset, which other tasks may share.
     pub dataset: Arc<PlannedDataset>,
     /// The role that is asked.
     pub role: RoleAdapterSpec,
     /// What is sent where a Sample says nothing of its own: task over role over backend.
     pub sampling_params: SamplingParams,
-    /// Its backend, which knows which of them are sent.
+    /// The backend, which knows which of them are sent.
     pub(crate) backend: BackendSpec,
     /// Whether a failed sample that ends the task ends the run.
     pub ends_run: bool,
@@ -119,7 +119,8 @@ pub struct Scoring {
 }
 
 impl Scoring {
-    /// Whether a metric of it may give scores of 0 and 1: its values have no other bounds, and higher ones are better.
+    /// Returns whether a metric of it may give scores of 0 and 1: its values have no other bounds, and higher ones
+    /// are better.
     pub fn may_give_shares(&self) -> bool {
         self.metrics.iter().any(|planned| {
             let primary = planned.metric.description().values.first();
@@ -358,7 +359,7 @@ pub(crate) fn granted_roles<'c>(
         .collect()
 }
 
-/// Whether a reference leads to an entry of `plugins`: by its id, or by its file.
+/// Returns whether a reference leads to an entry of `plugins`: by its id, or by its file.
 fn is_reference_to(plugin: &PluginSpec, reference: &PluginReference) -> bool {
     match reference {
         PluginReference::Name(id) | PluginReference::Member { plugin: id, .. } => plugin.id == *id,

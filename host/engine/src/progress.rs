@@ -1,4 +1,4 @@
-//! What a run tells about itself while it goes on.
+//! Progress of a running run.
 
 use gage_core::{MetricResult, Outcome};
 use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
@@ -6,11 +6,11 @@ use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
 /// A sample that is finished and in the journal.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishedSample<'a> {
-    /// Its task.
+    /// The task.
     pub task_id: &'a str,
     /// The number of its row.
     pub index: u64,
-    /// Its id.
+    /// The id.
     pub sample_id: &'a str,
     /// How it ended.
     pub outcome: Outcome,

@@ -58,7 +58,8 @@ pub(crate) struct PromptSize {
     pub(crate) has_media: bool,
 }
 
-/// How much a sample would ask the model, by what counts the tokens of a text; nothing where no request can be made of it.
+/// Returns how much a sample would ask the model, by what counts the tokens of a text; nothing where no request
+/// can be made of it.
 pub(crate) fn prompt_size(
     task: &PlannedTask,
     sample: Arc<Sample>,

@@ -37,7 +37,7 @@ impl BatchProgress {
         }
     }
 
-    /// Whether so many rows are finished, and those that were scored were so in one go. Where a process
+    /// Returns whether so many rows are finished, and those that were scored were so in one go. Where a process
     /// ended while it scored them once more, with answers that had been missing, some have the scores of
     /// the one go and some those of the other.
     fn is_complete(&self, rows: u64) -> bool {
@@ -78,7 +78,7 @@ impl ResumeState {
         }
     }
 
-    /// How many samples are not done again, but for their scores.
+    /// Returns how many samples are not done again, but for their scores.
     pub(crate) fn kept_samples(&self) -> u64 {
         let kept = self.index.samples(&self.task_id).filter(|(_, sample)| {
             is_kept(*sample) && (!self.is_retried(*sample) || needs_rescoring(*sample))
@@ -100,17 +100,17 @@ impl ResumeState {
     }
 }
 
-/// Whether the model need not be asked again.
+/// Returns whether the model need not be asked again.
 fn is_kept(sample: IndexedSample) -> bool {
     sample.is_answered() || sample.is_finished()
 }
 
-/// Whether a sample that failed needs only its scores anew: it was answered, and a scorer failed.
+/// Returns whether a sample that failed needs only its scores anew: it was answered, and a scorer failed.
 fn needs_rescoring(sample: IndexedSample) -> bool {
     sample.is_answered() && matches!(sample.outcome, Outcome::PluginError | Outcome::PluginTimeout)
 }
 
-/// Whether the model had answered, and who was asked about the answer failed.
+/// Returns whether the model had answered, and who was asked about the answer failed.
 fn failed_after_inference(record: &SampleRecord) -> bool {
     let is_after_inference = |stage: Stage| matches!(stage, Stage::Embed | Stage::Judge);
     record.model_output.is_some()

@@ -62,8 +62,7 @@ fn report_repairs(dropped_bytes: u64, quarantined: Option<&QuarantinedTail>) {
     if let Some(QuarantinedTail { journal, path, lines, bytes }) = quarantined {
         let (journal, path) = (journal.display(), path.display());
         tracing::warn!(
-            "behind the records of {journal} stood what is no record of this run ({bytes} bytes, line ends: {lines}); it lies in {path} \
-             now, and nothing that was recorded is lost"
+            "found {bytes} bytes (line ends: {lines}) that do not belong to this run at the end of {journal}; moved them to {path}; no record is lost"
         );
     } else if dropped_bytes > 0 {
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
@@ -126,7 +125,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     }
     if manifest.identity.config["metadata"] != identity.config["metadata"] {
         tracing::warn!(
-            "`metadata` of the suite is another than when the run was begun: no figure depends on it, and the run has the new one now"
+            "the suite's `metadata` changed since the run started; results are unaffected, and the manifest was updated"
         );
     }
     // They may differ in what no number depends on, and then the run has the new one.

@@ -28,7 +28,7 @@ pub enum RunError {
         message: String,
     },
     /// The run cannot be resumed, since it would not be the same run.
-    #[error("the run cannot be resumed, for it was begun with something else:\n  {}{}", .0.join("\n  "), help_of(.0))]
+    #[error("the run cannot be resumed, because it was started with something else:\n  {}{}", .0.join("\n  "), help_of(.0))]
     IdentityMismatch(Vec<String>),
     /// The run has more samples than it is to have.
     #[error(
@@ -44,7 +44,7 @@ pub enum RunError {
         most: u64,
     },
     /// Samples were begun and not recorded; a bug.
-    #[error("{begun} samples were begun, and {recorded} were recorded; resume the run")]
+    #[error("{begun} samples were started, and {recorded} were recorded; resume the run")]
     LostSamples {
         /// How many were handed to the scorers.
         begun: u64,
@@ -67,8 +67,7 @@ impl RunError {
 fn help_of(differences: &[String]) -> &'static str {
     match differences.iter().any(|one| is_redacted(one)) {
         true => {
-            "\n  (`redacted` names values that are not written down, by their digests: set their variables to what they \
-             were when the run was begun)"
+            "\n  (`redacted` names values that are not recorded, by their digests: set their variables to their values at the start of the run)"
         }
         false => "",
     }

@@ -15,17 +15,17 @@ pub enum ExportError {
     Report(#[from] FiguresError),
 
     /// The run goes on, was interrupted or killed.
-    #[error("run '{run_id}' is {status} and has not come to its end: its figures would be those of a part")]
+    #[error("run '{run_id}' is {status} and not finished: its figures would cover only a part")]
     NotEnded {
         /// The run.
         run_id: String,
-        /// Its state, as its manifest says.
+        /// The state, as its manifest says.
         status: &'static str,
     },
 
     /// The run has written no figures.
     #[error(
-        "run '{run_id}' holds no summary.json: it was killed before it wrote its figures; go on with it by --resume"
+        "run '{run_id}' holds no summary.json: it was killed before it wrote its figures; continue it with --resume"
     )]
     NoFigures {
         /// The run.

@@ -47,7 +47,7 @@ fn part(part: &Value) -> Value {
     }
 }
 
-/// Whether a path or a `data:` URL is of a format.
+/// Returns whether a path or a `data:` URL is of a format.
 fn has_format(url: &str, format: &str) -> bool {
     match url.strip_prefix("data:") {
         Some(rest) => rest

@@ -69,7 +69,7 @@ pub(super) fn write(
         );
         if run.model(&task.task_id).name != first.name {
             exported.notes.push(format!(
-                "task {} asked another model than {}, under whose name lm-evaluation-harness lists it",
+                "task {} did not ask {}, the model under whose name lm-evaluation-harness lists it",
                 task.task_id, first.name
             ));
         }
@@ -95,7 +95,7 @@ pub(super) fn write(
     let of_unknown_length = run.tasks().iter().filter(|task| task.samples.total_is_least);
     exported.notes.extend(of_unknown_length.map(|task| {
         format!(
-            "task {}: the run was stopped, and nobody knows how many samples were left; `n-samples.original` can only hold the {} \
+            "task {}: the run was stopped, and the number of remaining samples is unknown; `n-samples.original` can only hold the {} \
              that it came to, and `gage_host.tasks` says so",
             task.task_id,
             task.samples.reached() / run.source.repeat(&task.task_id)

@@ -107,7 +107,7 @@ impl<'s> ExportedRun<'s> {
     }
 }
 
-/// Whether a record is of a task; an error is of the task that is being written.
+/// Returns whether a record is of a task; an error is of the task that is being written.
 pub(super) fn belongs_to(record: &Result<SampleRecord, ExportError>, task: &TaskSummary) -> bool {
     record.as_ref().map_or(true, |record| record.task_id == task.task_id)
 }

@@ -374,7 +374,7 @@ fn a_total_that_nobody_knows_is_not_claimed() {
 
         let lm_eval = export(&source, &options(ExportFormat::LmEval, &root.path().join("lm"))).unwrap();
         let is_told =
-            lm_eval.notes.iter().any(|note| note.contains("nobody knows how many samples were left"));
+            lm_eval.notes.iter().any(|note| note.contains("the number of remaining samples is unknown"));
         assert_eq!(is_told, reach == TaskCompleteness::Unknown, "{:?}", lm_eval.notes);
         let results = lm_eval.files.iter().find(|path| path.to_string_lossy().contains("results_")).unwrap();
         let results = json_at(results);

@@ -87,7 +87,7 @@ impl Accumulator {
     }
 }
 
-/// Which quantile an aggregation is, in thousandths.
+/// Returns which quantile an aggregation is, in thousandths.
 pub(crate) fn per_mille(aggregation: &Aggregation) -> Option<u64> {
     match aggregation {
         Aggregation::Median => Some(500),

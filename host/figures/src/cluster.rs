@@ -28,7 +28,8 @@ impl ClusterSums {
         self.0.len() as u64
     }
 
-    /// How many independent samples these count as at least: `n² / Σ m²` for clusters of m samples (or of the weight m), which is the number of
+    /// Returns how many independent samples these count as at least: `n² / Σ m²` for clusters of m samples (or of
+    /// the weight m), which is the number of
     /// clusters where all have the same size, and near 1 where one has nearly all samples. It is what is left of n where
     /// the samples of a cluster are all alike, which is as much as clusters can cost.
     ///

@@ -19,7 +19,7 @@ pub enum TaskCompleteness {
 }
 
 impl TaskCompleteness {
-    /// How many records are missing behind so many.
+    /// Returns how many records are missing behind so many.
     pub(crate) fn missing(self, records: u64) -> u64 {
         match self {
             TaskCompleteness::Of(all) => all.saturating_sub(records),

@@ -13,7 +13,8 @@ pub trait CustomAggregator {
     /// Why there can be no figure. Nothing is added after that.
     fn add(&mut self, row: AggregationRow<'_>) -> Result<(), String>;
 
-    /// Whether a card without a primary score counts all the same, since the aggregator reads something else of it.
+    /// Returns whether a card without a primary score counts all the same, since the aggregator reads something
+    /// else of it.
     fn counts_unscored(&self, _card: &ScoreCard) -> bool {
         false
     }
@@ -51,11 +52,11 @@ pub struct AggregationRow<'a> {
 /// A figure that an aggregator gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedFigure {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: f64,
-    /// Its standard error, where there is one.
+    /// The standard error, where there is one.
     pub stderr: Option<f64>,
     /// How many rows it stands for.
     pub n: u64,

@@ -10,7 +10,7 @@ pub type Scale = [f64; 2];
 /// A metric of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricDescription {
-    /// Its id in the suite.
+    /// The id in the suite.
     pub metric_id: String,
     /// What computes it.
     pub implementation: String,
@@ -43,7 +43,7 @@ impl MetricDescription {
 pub struct PromptDescription {
     /// The role whose requests it renders.
     pub adapter_id: String,
-    /// Its id in the suite.
+    /// The id in the suite.
     pub prompt_id: String,
     /// Digest of its templates and parameters, which changes whenever a request could.
     pub digest: String,
@@ -52,13 +52,13 @@ pub struct PromptDescription {
 /// A task of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskDescription {
-    /// Its id.
+    /// The id.
     pub task_id: String,
     /// The dataset that it runs over.
     pub dataset_id: String,
-    /// Its metrics, in the order of the suite.
+    /// The metrics, in the order of the suite.
     pub metrics: Vec<MetricDescription>,
-    /// Its metrics that read a clock; their figures are kept with the timings.
+    /// The metrics that read a clock; their figures are kept with the timings.
     pub timing_metrics: Vec<MetricDescription>,
     /// Paths of the Sample by whose values figures are also made: `data_tag`, `metadata.subject`.
     /// A list puts a sample into the slice of each of its items, an object into one for each of its
@@ -77,7 +77,7 @@ pub struct TaskDescription {
     /// Paths that the suite gives its metrics, each with the parameter that holds it:
     /// `exact_match.label_field`.
     pub metric_paths: Vec<(String, String)>,
-    /// Its judges, by their ids.
+    /// The judges, by their ids.
     pub judges: Vec<String>,
     /// The sampling parameters that are sent where a Sample has none of its own; empty where the backend
     /// decides everything.

@@ -40,7 +40,7 @@ pub enum FiguresError {
     NewerFormat {
         /// The file's name.
         file: &'static str,
-        /// Its version.
+        /// The version.
         found: u64,
         /// The newest version that can be read.
         supported: u32,

@@ -85,7 +85,8 @@ pub struct MetricFigure {
 }
 
 impl MetricFigure {
-    /// Whether the run was stopped before it had come to all samples: then each slice may have more than it says, and its
+    /// Returns whether the run was stopped before it had come to all samples: then each slice may have more than
+    /// it says, and its
     /// coverage is at most what is said, since nobody knows which slices those samples are in that are left.
     pub fn has_more_in_slices(&self) -> bool {
         let records: u64 = self.outcomes.values().sum();
@@ -97,9 +98,9 @@ impl MetricFigure {
 /// `pass_rate`, `categorical` or a component.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SubFigure {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: Option<f64>,
     /// How many samples have it.
     pub n: u64,

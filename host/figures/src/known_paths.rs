@@ -87,7 +87,7 @@ impl KnownPaths {
         }
     }
 
-    /// Whether samples have a path, whatever is there.
+    /// Returns whether samples have a path, whatever is there.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.paths.contains(path.strip_prefix("sample.").unwrap_or(path))
     }
@@ -109,7 +109,7 @@ impl KnownPaths {
     }
 }
 
-/// How far two segments are from being the same, where they are spelled alike: thousandths of their length.
+/// Returns how far two segments are from being the same, where they are spelled alike: thousandths of their length.
 fn cost_of_segment(typed: &str, known: &str) -> Option<usize> {
     let is_place = |segment: &str| segment.bytes().all(|byte| byte.is_ascii_digit());
     if typed == known {

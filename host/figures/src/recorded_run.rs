@@ -86,12 +86,12 @@ impl RecordedRun {
         self.reader.edited()
     }
 
-    /// Whether the run came to its end.
+    /// Returns whether the run came to its end.
     pub fn has_ended(&self) -> bool {
         matches!(self.manifest().status, RunStatus::Complete | RunStatus::Incomplete)
     }
 
-    /// Whether rows can be told apart by the digests that the journal keeps.
+    /// Returns whether rows can be told apart by the digests that the journal keeps.
     pub fn has_row_digests(&self) -> bool {
         self.journal.is_some()
     }
@@ -120,18 +120,18 @@ impl RecordedRun {
         self.summary.as_ref()?.tasks.iter().find(|task| task.task_id == task_id)
     }
 
-    /// How many samples a task was to have, where the run was stopped before its end; else 0.
+    /// Returns how many samples a task was to have, where the run was stopped before its end; else 0.
     pub fn planned(&self, task_id: &str) -> u64 {
         let stopped = self.task(task_id).filter(|task| task.samples.not_reached > 0);
         stopped.map_or(0, |task| task.samples.total.div_ceil(self.repeat(task_id)))
     }
 
-    /// Whether the run was stopped before its end and does not know how many samples it was to have.
+    /// Returns whether the run was stopped before its end and does not know how many samples it was to have.
     pub fn is_of_unknown_length(&self) -> bool {
         self.summary.as_ref().is_some_and(|summary| summary.samples.total_is_least)
     }
 
-    /// How often each sample of a task was asked.
+    /// Returns how often each sample of a task was asked.
     pub fn repeat(&self, task_id: &str) -> u64 {
         let task = self.config.iter().flat_map(|config| &config.tasks).find(|task| task.task_id == task_id);
         let figure = || self.figures(task_id).first().map(|figure| figure.repeats);

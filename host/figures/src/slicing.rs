@@ -69,7 +69,7 @@ impl MetricPath {
         self.is_found = self.path.resolve(roots).is_some_and(|value| !value.is_null());
     }
 
-    /// Whether the record itself reports that the field is missing, as the suite wants it to.
+    /// Returns whether the record itself reports that the field is missing, as the suite wants it to.
     fn is_reported_missing(&self, record: &SampleRecord) -> bool {
         let metric_id = self.key.rsplit_once('.').map_or(self.key.as_str(), |(metric_id, _)| metric_id);
         record.metrics.iter().any(|metric| {
@@ -111,7 +111,7 @@ impl Slicing {
         }
     }
 
-    /// Whether the record begins another sample than the one before.
+    /// Returns whether the record begins another sample than the one before.
     pub fn is_next(&self, record: &SampleRecord) -> bool {
         self.current != Some(record.index / self.repeat)
     }
@@ -140,12 +140,12 @@ impl Slicing {
         &self.membership
     }
 
-    /// How often each sample is asked.
+    /// Returns how often each sample is asked.
     pub fn repeat(&self) -> u64 {
         self.repeat
     }
 
-    /// Whether the task names a path to cluster by.
+    /// Returns whether the task names a path to cluster by.
     pub fn is_clustered(&self) -> bool {
         self.clusters.is_some()
     }

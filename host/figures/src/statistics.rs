@@ -15,7 +15,8 @@ pub const LEVEL_95: f64 = 0.95;
 /// Below this share of a size a standard error is nothing.
 const NO_SPREAD: f64 = 1e-14;
 
-/// Whether a standard error is that of samples that do not vary, beside the size of the scale or of the value: it is what rounding
+/// Returns whether a standard error is that of samples that do not vary, beside the size of the scale or of the
+/// value: it is what rounding
 /// leaves, and one sample that differs makes more of it.
 pub(crate) fn is_no_spread(error: f64, size: f64) -> bool {
     error <= NO_SPREAD * size
@@ -42,9 +43,9 @@ pub enum IntervalMethod {
 /// A confidence interval of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Its lower end.
+    /// The lower end.
     pub low: f64,
-    /// Its upper end.
+    /// The upper end.
     pub high: f64,
     /// How often such an interval holds the true value.
     pub level: f64,

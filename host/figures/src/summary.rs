@@ -52,7 +52,7 @@ impl SampleFigures {
         }
     }
 
-    /// How many the run came to.
+    /// Returns how many the run came to.
     pub fn reached(&self) -> u64 {
         self.total - self.not_reached.min(self.total)
     }
@@ -74,11 +74,11 @@ pub struct TaskSummary {
     pub task_id: String,
     /// The dataset that it ran over.
     pub dataset_id: String,
-    /// Its samples.
+    /// The samples.
     pub samples: SampleFigures,
-    /// Its metrics, in the order of the suite.
+    /// The metrics, in the order of the suite.
     pub metrics: Vec<MetricFigure>,
-    /// Its tokens.
+    /// The tokens.
     pub usage: TokenFigures,
     /// The prompts of its roles, and which version of them; what components write is in the figures alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -95,7 +95,7 @@ pub struct TaskSummary {
 }
 
 impl TaskSummary {
-    /// How far the run came of the task.
+    /// Returns how far the run came of the task.
     pub fn completeness(&self) -> TaskCompleteness {
         match (self.samples.total_is_least, self.samples.not_reached) {
             (true, _) => TaskCompleteness::Unknown,

@@ -158,9 +158,7 @@ fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
 /// What the run did not come to.
 fn not_reached(samples: &SampleFigures) -> Option<String> {
     match (samples.total_is_least, samples.not_reached) {
-        (true, _) => {
-            Some("it was stopped before its end, and nobody knows how many samples are left".to_owned())
-        }
+        (true, _) => Some("it was stopped early, and the number of remaining samples is unknown".to_owned()),
         (false, 0) => None,
         (false, left) => Some(format!("{left} not reached")),
     }

@@ -29,9 +29,9 @@ pub struct WrittenReports {
 /// A sample that was not scored, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// Its task.
+    /// The task.
     pub task_id: String,
-    /// Its id.
+    /// The id.
     pub sample_id: String,
     /// How it ended.
     pub outcome: Outcome,

@@ -1,4 +1,4 @@
-//! Which run the others of its suite are compared with: a small text file beside the runs, for it is the one thing that
+//! Baselines of suites: a small text file beside the runs, for it is the one thing that
 //! cannot be made again.
 //!
 //! | version | change |
@@ -34,7 +34,7 @@ pub enum BaselineState {
     Gone,
     /// It holds other samples than when it was chosen.
     Changed,
-    /// Its manifest or its figures were edited.
+    /// The manifest or its figures were edited.
     Edited,
 }
 
@@ -45,7 +45,7 @@ pub struct Baseline {
     pub suite: String,
     /// The run.
     pub run_id: String,
-    /// Its folder.
+    /// The folder.
     pub path: PathBuf,
     /// When it was chosen, RFC 3339 in UTC.
     pub chosen_at: String,
@@ -146,7 +146,7 @@ impl History {
         let folders: Vec<&str> = runs.iter().filter(is_copy).map(HistoryRun::folder_name).collect();
         Ok(match folders.len() {
             0 | 1 => String::new(),
-            _ => format!("; copies of it are in {}, and nobody knows which is meant", list(folders)),
+            _ => format!("; copies of it are in {}, and the choice is ambiguous", list(folders)),
         })
     }
 

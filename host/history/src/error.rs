@@ -1,4 +1,4 @@
-//! What can go wrong with the history of a folder, and what to do about it.
+//! Errors of a folder's history, each with what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub enum HistoryError {
     },
 
     /// The index fails, though it was whole when it was opened.
-    #[error("failed to use the index {}; delete it: it is made anew from the runs", .path.display())]
+    #[error("failed to use the index {}; delete it: it is rebuilt from the runs", .path.display())]
     Index {
         /// The file.
         path: PathBuf,
@@ -99,20 +99,18 @@ pub enum HistoryError {
     },
 
     /// The run does not say of which suite it is.
-    #[error(
-        "run '{run_id}' does not say of which suite it is: it holds no gage.lock, as a run that was killed"
-    )]
+    #[error("run '{run_id}' does not name its suite: it has no gage.lock, like a run that was killed")]
     NoSuite {
         /// The run.
         run_id: String,
     },
 
     /// A run that has not ended was to be a baseline.
-    #[error("run '{run_id}' is {status} and has not come to its end, so it cannot be a baseline")]
+    #[error("run '{run_id}' is {status} and not finished, so it cannot be a baseline")]
     NotEnded {
         /// The run.
         run_id: String,
-        /// Its state.
+        /// The state.
         status: &'static str,
     },
 
@@ -154,8 +152,7 @@ pub enum HistoryError {
 
     /// The baseline holds other samples than when it was chosen.
     #[error(
-        "the baseline of the suite '{suite}', run '{run_id}', holds other samples than when it was chosen: it was \
-         resumed or made again; choose it once more with `gage-host runs baseline {run_id}`, or another"
+        "the baseline of the suite '{suite}', run '{run_id}', holds other samples than when it was chosen: it was resumed or made again; choose it again with `gage-host runs baseline {run_id}`, or another"
     )]
     BaselineChanged {
         /// The suite.

@@ -1,4 +1,5 @@
-//! How much the scores of a suite change when nothing else does: runs of the same suite, model and data, one after the
+//! Flip rate: how much the scores of a suite change when nothing else does: runs of the same suite, model and data,
+//! one after the
 //! other, sample by sample.
 
 use crate::refresh::unserializable;
@@ -163,7 +164,7 @@ fn add(counts: &mut FlipCounts, one: &SampleLine, other: &SampleLine) {
     }
 }
 
-/// Whether the sample passed, where the scorer says so, or else its score where that is 0 or 1.
+/// Returns whether the sample passed, where the scorer says so, or else its score where that is 0 or 1.
 fn binary_score(result: &MetricResult) -> Option<bool> {
     let card = result.card.as_ref()?;
     card.pass.or(match card.primary_score {

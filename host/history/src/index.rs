@@ -53,7 +53,7 @@ impl Index {
             Ok(connection) => Ok(Index { path, connection, is_file: true, notes: Vec::new() }),
             Err(error) if is_damage(&error) => {
                 let notes =
-                    vec![format!("the index {} was damaged ({error}) and is built anew", path.display())];
+                    vec![format!("the index {} was damaged ({error}) and is rebuilt", path.display())];
                 remove(&path);
                 match open_file(&path) {
                     Ok(connection) => Ok(Index { path, connection, is_file: true, notes }),
@@ -74,11 +74,12 @@ impl Index {
     /// An empty index in memory in place of a file that failed while it was used.
     pub(crate) fn without_file(&self, reason: &dyn std::fmt::Display) -> Result<Index, HistoryError> {
         let path = self.path.clone();
-        let note = format!("the index {} cannot be used ({reason}); all runs were read anew", path.display());
+        let note =
+            format!("the index {} cannot be used ({reason}); all runs were read again", path.display());
         Index::in_memory(path, [self.notes.as_slice(), &[note]].concat())
     }
 
-    /// Whether it is a file.
+    /// Returns whether it is a file.
     pub(crate) fn is_file(&self) -> bool {
         self.is_file
     }

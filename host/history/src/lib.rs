@@ -1,4 +1,4 @@
-//! What the runs in a folder were, over time: which suites they are of, what came of them, which run is the
+//! History of the runs in a folder: which suites they are of, what came of them, which run is the
 //! baseline of a suite, and how much its scores change when nothing else does.
 //!
 //! - **The run folders are the truth.** The index is a SQLite file beside them that [`History::refresh`] brings up to

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryRun {
-    /// Its id.
+    /// The id.
     pub run_id: String,
-    /// Its folder.
+    /// The folder.
     pub path: PathBuf,
     /// The suite that it is of: the name in its `gage.lock`. A run that was killed has none.
     pub suite: Option<String>,
     /// The models under test, each once.
     pub model: Option<String>,
-    /// Its state, as its manifest says.
+    /// The state, as its manifest says.
     pub status: RunStatus,
     /// Whether a process writes to it now.
     pub is_written: bool,
@@ -47,7 +47,7 @@ pub struct HistoryRun {
     pub bytes: u64,
     /// What of it cannot be trusted, where its manifest or its figures were edited.
     pub edited: Option<String>,
-    /// Its figures, in the order of the suite.
+    /// The figures, in the order of the suite.
     pub figures: Vec<HistoryFigure>,
 }
 
@@ -87,7 +87,7 @@ impl HistoryRun {
         }
     }
 
-    /// Whether it came to its end, so that its figures are those of the whole suite.
+    /// Returns whether it came to its end, so that its figures are those of the whole suite.
     pub fn has_ended(&self) -> bool {
         matches!(self.status, RunStatus::Complete | RunStatus::Incomplete)
     }
@@ -98,7 +98,7 @@ impl HistoryRun {
         label_of(self.folder_name(), &self.run_id)
     }
 
-    /// Whether both are one run, of which one folder is a copy.
+    /// Returns whether both are one run, of which one folder is a copy.
     pub(crate) fn is_copy_of(&self, other: &HistoryRun) -> bool {
         self.run_id == other.run_id && self.created_at == other.created_at
     }

@@ -1,4 +1,4 @@
-//! Which run folders there are, and whether one is another than it was.
+//! Scan for run folders, and for changes since the last scan.
 
 use gage_core::FileFingerprint;
 use gage_record::MissingManifest;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunPosition {
-    /// Its name in the folder of runs.
+    /// The name in the folder of runs.
     pub(crate) name: String,
     /// Where it is.
     pub(crate) path: PathBuf,
@@ -34,12 +34,12 @@ pub(crate) fn scan(root: &Path) -> io::Result<Vec<RunPosition>> {
     Ok(places)
 }
 
-/// Whether a folder is that of a run, or of one that has lost its manifest.
+/// Returns whether a folder is that of a run, or of one that has lost its manifest.
 fn is_run(path: &Path) -> bool {
     path.join(MANIFEST_FILE).is_file() || MissingManifest::of(path) == MissingManifest::Lost
 }
 
-/// Whether a folder holds a run.
+/// Returns whether a folder holds a run.
 pub(crate) fn has_runs(root: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(root)? {
         if is_run(&entry?.path()) {

@@ -1,4 +1,4 @@
-//! Of which suite a run is, and by which digests: what its `gage.lock` says.
+//! The suite of a run and its digests: what its `gage.lock` says.
 
 use gage_config::{Problems, parse_document};
 use gage_core::{Digest, canonical_json};

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// A suite of which there are runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suite {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// How many runs are of it.
     pub runs: u64,

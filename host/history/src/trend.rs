@@ -14,7 +14,7 @@ pub struct Trend {
     pub metric_id: String,
     /// Whether more is better.
     pub higher_is_better: bool,
-    /// Its figures, the oldest run first.
+    /// The figures, the oldest run first.
     pub points: Vec<TrendPoint>,
 }
 

@@ -46,7 +46,7 @@ impl Columns {
         Columns { run, ..Columns::default() }
     }
 
-    /// How many samples it holds.
+    /// Returns how many samples it holds.
     pub(super) fn len(&self) -> usize {
         self.index.len()
     }

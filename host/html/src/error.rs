@@ -24,7 +24,7 @@ pub enum HtmlError {
     /// The page cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// Its file.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,

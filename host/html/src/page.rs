@@ -23,9 +23,9 @@ const SCRIPT: &str = concat!(
 /// What is of one page alone.
 #[derive(Clone, Copy, Debug)]
 pub struct PageParts<'a> {
-    /// Its title, as text.
+    /// The title, as text.
     pub title: &'a str,
-    /// Its elements, as markup that holds no text of others.
+    /// The elements, as markup that holds no text of others.
     pub body: &'a str,
     /// Style behind that of all pages.
     pub style: &'a str,

@@ -39,17 +39,17 @@ impl TokenBatch {
         self.rows = 0;
     }
 
-    /// How many tokens it holds.
+    /// Returns how many tokens it holds.
     pub fn len(&self) -> usize {
         usize::try_from(self.batch.n_tokens()).unwrap_or(0)
     }
 
-    /// Whether it holds no token.
+    /// Returns whether it holds no token.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether it holds all that it can.
+    /// Returns whether it holds all that it can.
     pub fn is_full(&self) -> bool {
         self.len() >= self.most_tokens || self.rows >= self.most_rows
     }

@@ -1,4 +1,4 @@
-//! Where the continuations of a prompt begin, and how they share calls.
+//! Continuations of a prompt: their starts, and the calls that they share.
 
 use crate::prefix_cache::common;
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub fn branches<T: Copy + PartialEq>(
     Some(branches)
 }
 
-/// How many tokens all branches share: the prompt up to where the first of them is scored.
+/// Returns how many tokens all branches share: the prompt up to where the first of them is scored.
 pub fn shared<T>(branches: &[Branch<T>]) -> usize {
     branches.iter().map(|branch| branch.scored_from).min().unwrap_or(0)
 }

@@ -93,7 +93,7 @@ impl GrammarReader<'_> {
         name
     }
 
-    /// Whether a name that was just read is that of a rule that begins here.
+    /// Returns whether a name that was just read is that of a rule that begins here.
     fn defines(&mut self) -> bool {
         while self.rest.next_if(|character| matches!(character, ' ' | '\t')).is_some() {}
         "::=".chars().all(|wanted| self.rest.next_if_eq(&wanted).is_some())

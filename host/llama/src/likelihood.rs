@@ -1,4 +1,4 @@
-//! From logits to probabilities.
+//! Probabilities from logits.
 
 /// The index of the largest logit, of equals the first; `None` when a logit is not a number.
 pub fn most_likely(logits: &[f32]) -> Option<usize> {

@@ -26,7 +26,7 @@ pub type Adapter<'m> = (&'m mut LlamaLoraAdapter, f32);
 pub struct OpenContext<'m> {
     /// The model.
     pub model: &'m LlamaModel,
-    /// Its context, with the adapter.
+    /// The context, with the adapter.
     pub context: LlamaContext<'m>,
     /// What makes tokens of images.
     pub vision: Option<Vision<'m>>,
@@ -205,7 +205,7 @@ impl OpenModel {
     }
 }
 
-/// Whether there is memory for a context, as far as can be known beforehand. What is not there would end the
+/// Returns whether there is memory for a context, as far as can be known beforehand. What is not there would end the
 /// process, not the call.
 fn has_room(gguf: &Gguf, options: &ModelOptions, settings: &Settings) -> Result<(), String> {
     let bits = (cache_bits(options.cache_type_k), cache_bits(options.cache_type_v));

@@ -61,7 +61,7 @@ fn no_device(why: &str) -> String {
     )
 }
 
-/// Whether the memory of a sequence can be cut to a prefix, which a recurrent state cannot.
+/// Returns whether the memory of a sequence can be cut to a prefix, which a recurrent state cannot.
 pub fn keeps_prefixes(model: &LlamaModel) -> bool {
     !model.is_recurrent() && !model.is_hybrid()
 }

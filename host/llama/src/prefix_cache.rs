@@ -1,4 +1,4 @@
-//! Which part of a prompt can be taken over from an earlier one without changing a bit.
+//! Prefix cache: the part of a prompt that can be reused from an earlier one without changing a bit.
 //!
 //! What a model computes for a token depends, in its last bits, on which tokens are computed in
 //! the same call. So the beginning of a prompt is always computed in chunks of one size, each in
@@ -8,18 +8,19 @@
 
 use std::ops::Range;
 
-/// How many tokens two sequences have in common at their beginning.
+/// Returns how many tokens two sequences have in common at their beginning.
 pub fn common<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// How many tokens of a prompt stand in whole chunks; the tail is never empty.
+/// Returns how many tokens of a prompt stand in whole chunks; the tail is never empty.
 pub fn whole_chunks(length: usize, chunk: usize) -> usize {
     let chunk = chunk.max(1);
     length.saturating_sub(1) / chunk * chunk
 }
 
-/// How much of a prompt can be kept where figures must not depend on what came before: its whole chunks, or all up to
+/// Returns how much of a prompt can be kept where figures must not depend on what came before: its whole chunks,
+/// or all up to
 /// the end of an image, whichever is more. An image is computed by itself, and what stands before it in calls that end
 /// where it begins; so a border of chunks counts only outside of images, but the end of an image always does.
 ///

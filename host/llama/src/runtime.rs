@@ -1,4 +1,4 @@
-//! What there is once in a process: llama.cpp itself, its log, and the lock under which
+//! Process-wide state: llama.cpp itself, its log, and the lock under which
 //! contexts are made.
 
 use crate::captured_log::captured_at;

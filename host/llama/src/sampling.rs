@@ -1,4 +1,4 @@
-//! How the next token is chosen.
+//! Sampler of the next token.
 
 use crate::constrained_choice::Choices;
 use crate::gbnf::explain;
@@ -48,8 +48,7 @@ pub fn grammar(model: &LlamaModel, text: &str) -> Result<LlamaSampler, String> {
         .map_err(|error| {
             let reason = explain(text).unwrap_or_else(|| format!("{error}, for a reason that its log has"));
             format!(
-                "llama.cpp refuses the grammar: {reason}; a grammar is GBNF: rules of the form `name ::= …`, of which `root` is \
-                 where answers begin"
+                "llama.cpp refuses the grammar: {reason}; a grammar is GBNF: rules of the form `name ::= …`; answers start at the rule `root`"
             )
         })
 }

@@ -46,7 +46,7 @@ fn serve_model(options: ModelOptions) -> Result<()> {
     worker::run(options, &inbox, |message| match write_frame(&mut stdout, &message) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
-            tracing::debug!(target: LOG_TARGET, %error, "nobody reads answers any more");
+            tracing::debug!(target: LOG_TARGET, %error, "the reader of answers is gone");
             ControlFlow::Break(())
         }
     });

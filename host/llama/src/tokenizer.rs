@@ -101,12 +101,12 @@ impl<'m> Tokenizer<'m> {
         Ok(tokens)
     }
 
-    /// Whether generation ends with this token.
+    /// Returns whether generation ends with this token.
     pub fn is_end(&self, token: LlamaToken) -> bool {
         self.vocabulary.is_eog(token)
     }
 
-    /// How many tokens there are.
+    /// Returns how many tokens there are.
     pub fn size(&self) -> i32 {
         self.vocabulary.n_tokens()
     }
@@ -179,7 +179,7 @@ impl Pieces {
     }
 }
 
-/// How a token is written in a vocabulary, which for special tokens is their text.
+/// Returns how a token is written in a vocabulary, which for special tokens is their text.
 pub fn token_text(vocabulary: &LlamaVocab<'_>, token: LlamaToken) -> String {
     if token.0 < 0 || token.0 >= vocabulary.n_tokens() {
         return String::new();

@@ -54,7 +54,7 @@ pub struct ImageTokens {
     pub facts: ImageFacts,
     /// The position where it begins.
     pub start: usize,
-    /// Its file.
+    /// The file.
     pub bytes: Vec<u8>,
 }
 
@@ -260,7 +260,7 @@ fn kind_of(gguf: &Gguf) -> Option<&str> {
     gguf.text("clip.projector_type").or_else(|| gguf.text("clip.vision.projector_type"))
 }
 
-/// Whether a file can make tokens of images at all, as far as it says so itself.
+/// Returns whether a file can make tokens of images at all, as far as it says so itself.
 fn check_file(path: &Path) -> Result<(), LoadError> {
     let gguf = Gguf::read(path)?;
     let wrong = |message: String| LoadError::Setting(format!("mmproj: {} {message}", path.display()));

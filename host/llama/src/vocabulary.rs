@@ -24,7 +24,7 @@ impl Vocabulary {
         loaded.map(Vocabulary).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// How many tokens a text has, without those that begin and end sequences.
+    /// Returns how many tokens a text has, without those that begin and end sequences.
     pub fn count(&self, text: &str) -> u64 {
         let mut tokens = Vec::with_capacity(text.len() / 3 + 8);
         self.0.vocab().tokenize_into(text.as_bytes(), &mut tokens, false, false);

@@ -25,7 +25,7 @@ pub enum KernelBuild {
 }
 
 impl KernelBuild {
-    /// Whether it computes on GPUs.
+    /// Returns whether it computes on GPUs.
     pub fn is_for_gpus(self) -> bool {
         matches!(self, KernelBuild::Cuda | KernelBuild::Vulkan | KernelBuild::Metal)
     }

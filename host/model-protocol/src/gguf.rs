@@ -43,9 +43,9 @@ pub enum GgufError {
         /// The file.
         path: PathBuf,
     },
-    /// Its version is not known.
+    /// The version is not known.
     #[error(
-        "the model file {path} is of the GGUF version {version}; 2 and 3 are known, so convert the model anew"
+        "the model file {path} is of the GGUF version {version}; 2 and 3 are supported, so convert the model again"
     )]
     Version {
         /// The file.
@@ -61,7 +61,7 @@ pub enum GgufError {
     Truncated {
         /// The file.
         path: PathBuf,
-        /// Its bytes.
+        /// The bytes.
         size: u64,
         /// The bytes that it needs at least.
         needed: u64,
@@ -119,7 +119,7 @@ impl Gguf {
         }
     }
 
-    /// How many elements a list has.
+    /// Returns how many elements a list has.
     pub fn length(&self, key: &str) -> Option<u64> {
         match self.metadata.get(key)? {
             Value::Array(elements) => u64::try_from(elements.len()).ok(),
@@ -147,7 +147,7 @@ impl Gguf {
         self.tensors.iter().filter_map(Tensor::bytes).fold(0, u64::saturating_add)
     }
 
-    /// How most parameters are stored: the name that the file gives, else the type of most of them.
+    /// Returns how most parameters are stored: the name that the file gives, else the type of most of them.
     pub fn quantization(&self) -> Option<String> {
         if let Some(number) = self.number("general.file_type") {
             return Some(quantization::name(number));

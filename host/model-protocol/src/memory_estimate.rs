@@ -1,4 +1,4 @@
-//! How much memory a model needs, before it is loaded.
+//! Memory estimate of a model before it is loaded.
 
 use crate::gguf::Gguf;
 use crate::settings::max_logits_rows;

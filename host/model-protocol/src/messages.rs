@@ -210,7 +210,7 @@ pub enum Answer {
     Rolled {
         /// The natural logarithm of the probability of the text.
         logprob: f64,
-        /// Its tokens.
+        /// The tokens.
         token_count: u64,
     },
     /// Of [`Task::Embed`].
@@ -240,7 +240,7 @@ pub struct Completion {
 /// How likely a token was before temperature, penalties and constraints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenLogprob {
-    /// Its text; bytes that are no character are replaced.
+    /// The text; bytes that are no character are replaced.
     pub token: String,
     /// The natural logarithm of its probability.
     pub logprob: f64,

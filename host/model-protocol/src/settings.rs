@@ -78,7 +78,7 @@ impl Settings {
         })
     }
 
-    /// How many requests can be in flight with profit.
+    /// Returns how many requests can be in flight with profit.
     pub fn concurrency(&self) -> usize {
         self.slots * 4
     }

@@ -83,7 +83,7 @@ impl Event {
         self.of_task(task_id)
     }
 
-    /// Its line in a file, with the line break.
+    /// Returns its line in a file, with the line break.
     pub(crate) fn line(&self, event_id: u64) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(&Line { event_id, event: self })?;
         line.push(b'\n');

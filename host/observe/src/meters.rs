@@ -100,7 +100,7 @@ struct TaskMeters {
 const TOKEN_TYPES: [&str; 2] = ["prompt", "completion"];
 
 const DURATIONS: [(&str, &str); 4] = [
-    ("request_duration_seconds", "How long model calls took that were answered"),
+    ("request_duration_seconds", "Duration of answered model calls"),
     ("time_to_first_token_seconds", "From the start of a model call to the first piece of its answer"),
     ("queue_duration_seconds", "From the moment that a sample was ready to its turn"),
     ("scoring_duration_seconds", "A sample's share of the time of its batch of scores"),
@@ -126,7 +126,7 @@ impl Meters {
         registry.register("build", "The program", build);
         let of = &mut registry;
         let state = MeterState {
-            planned: metric(of, "samples_planned", "Samples of a task, where that is known"),
+            planned: metric(of, "samples_planned", "Samples of a task, if known"),
             ended: metric(of, "samples", "Samples that are finished, by how they ended"),
             failed: metric(of, "failures", "Samples that were not scored, by stage and kind"),
             requests: metric(of, "requests", "Model calls, those that were made again counted too"),

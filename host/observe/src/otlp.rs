@@ -62,9 +62,9 @@ pub enum TelemetryError {
 /// A sample at its end.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleEnd<'a> {
-    /// Its task.
+    /// The task.
     pub task_id: &'a str,
-    /// Its id.
+    /// The id.
     pub sample_id: &'a str,
     /// The number of its row.
     pub index: u64,
@@ -72,9 +72,9 @@ pub struct SampleEnd<'a> {
     pub outcome: &'a str,
     /// Where and why it failed: the stage, the kind and the message.
     pub error: Option<(&'a str, &'a str, &'a str)>,
-    /// Its answer, and when that was recorded.
+    /// The answer, and when that was recorded.
     pub answered: Option<(AnswerMeasurements, SystemTime)>,
-    /// Its share of the time of scoring, in milliseconds.
+    /// The share of the time of scoring, in milliseconds.
     pub scoring_ms: Option<f64>,
 }
 

@@ -17,7 +17,7 @@ impl Sampling {
     /// Keeps everything.
     pub const ALL: Sampling = Sampling { rates: [1.0; STAGES.len()] };
 
-    /// Whether the events of a stage are kept for a sample. A stage that is not known is kept.
+    /// Returns whether the events of a stage are kept for a sample. A stage that is not known is kept.
     pub fn keeps(&self, stage: &str, task_id: &str, sample_id: &str) -> bool {
         let rate = STAGES.iter().position(|known| *known == stage).map_or(1.0, |place| self.rates[place]);
         if rate >= 1.0 {

@@ -74,7 +74,7 @@ impl Trace {
         self.put(event, SAMPLE_EVENT_CAPACITY);
     }
 
-    /// How many events found no room so far.
+    /// Returns how many events found no room so far.
     pub(crate) fn lost_events(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
@@ -149,7 +149,7 @@ impl Writer {
                 self.recorders.iter_mut().for_each(|recorder| recorder.record(event, &line));
             }
             Err(error) => {
-                tracing::warn!(kind = %event.kind, %error, "an event is lost, for it is no JSON");
+                tracing::warn!(kind = %event.kind, %error, "an event is lost, because it is not JSON");
                 self.lost += 1;
             }
         }

@@ -1,4 +1,4 @@
-//! What is told to others, and others as servers on loopback.
+//! Observers as servers on loopback, and the data that they receive.
 
 #![expect(clippy::expect_used, reason = "a test says what it expects")]
 

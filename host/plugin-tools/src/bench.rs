@@ -121,7 +121,7 @@ impl Bench {
             let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             ToolError::with_help(
                 format!("the parameters cannot be used: {text}"),
-                "give --cases, the first of which says the parameters, and --member",
+                "give --cases, whose first case has the parameters, and --member",
             )
         };
         match family {

@@ -29,7 +29,7 @@ pub struct BuildOptions<'a> {
 pub struct BuiltComponent {
     /// The file.
     pub component: PathBuf,
-    /// Its size.
+    /// The size.
     pub bytes: usize,
     /// How long it took.
     pub took: Duration,

@@ -68,7 +68,7 @@ pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
     let fail = |error: String| ToolError::new(format!("cannot read the cases {shown}: {error}"));
     let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
     if !metadata.is_file() {
-        return Err(fail("it is no plain file".to_owned()));
+        return Err(fail("it is not a regular file".to_owned()));
     }
     if metadata.len() > MAX_CASES_BYTES {
         return Err(fail(format!("it has {} bytes; at most {MAX_CASES_BYTES} are allowed", metadata.len())));

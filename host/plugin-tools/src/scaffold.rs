@@ -15,7 +15,7 @@ pub struct NewProject {
     pub language: Language,
     /// The kind of plugin.
     pub world: World,
-    /// Its name, and that of its folder: lower-case letters, digits, `-` and `_`.
+    /// The name, and that of its folder: lower-case letters, digits, `-` and `_`.
     pub name: String,
     /// The folder in which its folder is made; an empty path is the working folder.
     pub folder: PathBuf,
@@ -99,7 +99,7 @@ fn files_of(new: &NewProject) -> Result<BTreeMap<String, String>, ToolError> {
     Ok(project)
 }
 
-/// Whether Python source calls a function of this name or decorates with it.
+/// Returns whether Python source calls a function of this name or decorates with it.
 fn uses(source: &str, name: &str) -> bool {
     source.match_indices(name).any(|(at, _)| {
         let (before, after) = (source[..at].chars().next_back(), source[at + name.len()..].chars().next());

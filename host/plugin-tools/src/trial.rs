@@ -44,7 +44,7 @@ pub struct TestReport {
 }
 
 impl TestReport {
-    /// Whether all is well.
+    /// Returns whether all is well.
     pub fn is_passed(&self) -> bool {
         self.failures.is_empty() && !matches!(self.purity, Purity::Impure(_))
     }

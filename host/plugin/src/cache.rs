@@ -74,7 +74,7 @@ impl CompileCache {
         load_bytes(engine, &code)
     }
 
-    /// Whether compiled components are kept.
+    /// Returns whether compiled components are kept.
     pub(crate) fn is_kept(&self) -> bool {
         self.folder.is_some()
     }
@@ -117,7 +117,7 @@ fn load_cached(engine: &Engine, folder: &Path, prefix: &str) -> Option<Component
         match loaded {
             Ok(component) => return Some(component),
             Err(error) => {
-                tracing::warn!("compile cache {}: {error}; it is made anew", path.display());
+                tracing::warn!("compile cache {}: {error}; it is created again", path.display());
                 let _ = std::fs::remove_file(&path);
             }
         }
@@ -180,7 +180,7 @@ fn check_owner(path: &Path) -> Result<(), String> {
     check_user(&metadata)?;
     match metadata.is_file() && metadata.permissions().mode() & 0o022 == 0 {
         true => Ok(()),
-        false => Err("it is no plain file, or others can write to it".to_owned()),
+        false => Err("it is not a regular file, or other users can write to it".to_owned()),
     }
 }
 

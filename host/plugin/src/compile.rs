@@ -27,7 +27,7 @@ pub enum ComponentCompiler {
     Child {
         /// The program.
         program: PathBuf,
-        /// Its arguments.
+        /// The arguments.
         arguments: Vec<String>,
     },
 }
@@ -200,7 +200,7 @@ pub fn compile_from_stdin(memory_bytes: u64, seconds: u64) -> Result<(), String>
     output.write_all(&code).and_then(|()| output.flush()).map_err(|error| error.to_string())
 }
 
-/// Whether a child was ended for the processor time that it took.
+/// Returns whether a child was ended for the processor time that it took.
 #[cfg(unix)]
 fn was_too_slow(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt as _;

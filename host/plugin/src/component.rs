@@ -71,7 +71,7 @@ impl InstanceSetup {
 pub struct PluginIdentity {
     /// The component's own name.
     pub name: String,
-    /// Its version.
+    /// The version.
     pub version: String,
     /// Digest of its bytes.
     pub digest: Digest,
@@ -193,7 +193,7 @@ impl LinkedComponent {
         }
     }
 
-    /// How much it has done so far.
+    /// Returns how much it has done so far.
     pub(crate) fn work(&self) -> CallWork {
         CallWork { calls: self.calls.load(Ordering::Relaxed), fuel: self.fuel.load(Ordering::Relaxed) }
     }

@@ -26,7 +26,7 @@ const MAX_MEMBERS: usize = 256;
 
 /// A kind of plugins: how its bindings are called. Sealed: there is one for each world.
 pub trait PluginKind: Sized + Send + Sync + 'static {
-    /// Its world.
+    /// The world.
     const WORLD: World;
     /// The component, with its exports found.
     type PreInstance: Send + Sync;
@@ -97,7 +97,7 @@ impl<K: PluginKind> Deref for PluginComponent<K> {
 }
 
 impl LoadedComponent {
-    /// Its kind.
+    /// Returns its kind.
     pub fn world(&self) -> World {
         self.linked.summary.world
     }
@@ -112,7 +112,7 @@ impl LoadedComponent {
         &self.description
     }
 
-    /// Its `extra` metadata: licence, homepage, the grants that it hopes for.
+    /// Returns its `extra` metadata: licence, homepage, the grants that it hopes for.
     pub fn extra(&self) -> &Object {
         &self.extra
     }
@@ -132,7 +132,7 @@ impl LoadedComponent {
         &self.descriptions
     }
 
-    /// How much it has done so far.
+    /// Returns how much it has done so far.
     pub fn work(&self) -> CallWork {
         self.linked.work()
     }
@@ -275,7 +275,7 @@ pub struct ConfiguredMember<K: PluginKind> {
 }
 
 impl<K: PluginKind + ResolvedInputs> ConfiguredMember<K> {
-    /// Its inputs, with the paths that count here.
+    /// Returns its inputs, with the paths that count here.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs.list
     }
@@ -314,7 +314,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
         self.component.identity()
     }
 
-    /// Whether its component names it in a list among what it says of itself optional.
+    /// Returns whether its component names it in a list among what it says of itself optional.
     pub(crate) fn is_named_in(&self, list: &str) -> bool {
         let names = self.component.extra.get(list).and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|name| name == self.name()))
@@ -327,7 +327,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
         Digest::of_json(&json!({"component": component, "member": self.name(), "params": self.given}))
     }
 
-    /// How much its component has done so far, for all that use it.
+    /// Returns how much its component has done so far, for all that use it.
     pub fn work(&self) -> CallWork {
         self.component.work()
     }
@@ -336,7 +336,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
         &self.component.members[self.index]
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.description().name
     }

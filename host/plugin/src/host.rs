@@ -35,12 +35,12 @@ impl PluginHost {
         &self.engine
     }
 
-    /// Whether its code counts fuel and time.
+    /// Returns whether its code counts fuel and time.
     pub(crate) fn counts(&self) -> bool {
         self.counts
     }
 
-    /// Whether compiled components are kept.
+    /// Returns whether compiled components are kept.
     pub(crate) fn has_cache(&self) -> bool {
         self.cache.is_kept()
     }

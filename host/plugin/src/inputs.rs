@@ -17,7 +17,7 @@ const EXACT: u64 = 1 << 53;
 /// One input of a member: the paths that are tried in turn.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The paths; the first that leads somewhere counts.
     pub paths: Vec<FieldPath>,

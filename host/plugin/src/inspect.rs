@@ -26,7 +26,7 @@ pub struct ComponentSummary {
     pub digest: Digest,
     /// How many bytes it has.
     pub size: usize,
-    /// Its world.
+    /// The world.
     pub world: World,
     /// The version of `gage:plugin` that it was built against.
     pub wit_version: String,
@@ -37,7 +37,7 @@ pub struct ComponentSummary {
 }
 
 impl ComponentSummary {
-    /// Whether it imports WASI, as guests that carry an interpreter do.
+    /// Returns whether it imports WASI, as guests that carry an interpreter do.
     pub(crate) fn needs_wasi(&self) -> bool {
         self.imports.iter().any(|import| import.starts_with("wasi:"))
     }
@@ -228,7 +228,7 @@ fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {
             let names = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
             let known: Vec<&str> = World::ALL.into_iter().map(World::interface).collect();
             Err(Refusal::with_help(
-                format!("it exports {names}, which is no interface of a plugin"),
+                format!("it exports {names}, which is not an interface of a plugin"),
                 format!("a plugin exports one of gage:plugin/{{{}}}@{WIT_VERSION}", known.join(", ")),
             ))
         }

@@ -13,7 +13,7 @@ pub(crate) struct OptionalMetadata {
 /// What a member of a component says of itself.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct MemberDescription {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// One sentence.
     pub description: String,
@@ -38,7 +38,7 @@ pub struct MemberDescription {
 /// A value that the host resolves for a member.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct InputDescription {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Parameters that override its path; the first that is set wins.
     pub path_params: Vec<String>,
@@ -49,7 +49,7 @@ pub struct InputDescription {
 /// A value that a metric reports.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ValueDescription {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Which direction is better.
     pub higher_is_better: bool,

@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// A component that comes with the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BundledComponent {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its world.
+    /// The world.
     pub world: World,
     /// The names of what it holds.
     pub members: &'static [&'static str],
@@ -77,7 +77,7 @@ pub enum RegistryError {
         error: String,
     },
     /// The file is another one than the suite names.
-    #[error("{} is another file than the suite names: its sha256 is {}, the suite wants {}", .path.display(), .found.hex(), .wanted.hex())]
+    #[error("sha256 mismatch for {}: found {}, the suite expects {}", .path.display(), .found.hex(), .wanted.hex())]
     Digest {
         /// The file.
         path: PathBuf,
@@ -192,7 +192,7 @@ impl Registry {
         added
     }
 
-    /// Whether a plugin could not be added: a name that is not known may be in there.
+    /// Returns whether a plugin could not be added: a name that is not known may be in there.
     pub fn is_lacking(&self) -> bool {
         self.is_lacking
     }
@@ -447,7 +447,7 @@ pub fn read_component(path: &Path, most_bytes: usize) -> Result<Vec<u8>, Registr
     // Opening a pipe would wait for somebody to write to it.
     let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
     if !metadata.is_file() {
-        let what = if metadata.is_dir() { "it is a folder" } else { "it is no plain file" };
+        let what = if metadata.is_dir() { "it is a folder" } else { "it is not a regular file" };
         return Err(fail(what.to_owned()));
     }
     let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;

@@ -58,7 +58,7 @@ pub(crate) fn bytes(bytes: &[u8], what: &str, limits: &Limits) -> Result<(), Ite
     Ok(())
 }
 
-/// How many there may be of something.
+/// Returns how many there may be of something.
 pub(crate) fn count(found: usize, what: &str, limits: &Limits) -> Result<(), ItemError> {
     let most = limits.names_per_card;
     if found > most {

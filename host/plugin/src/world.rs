@@ -84,7 +84,7 @@ impl Capability {
     /// All of them.
     pub const ALL: [Capability; 3] = [Capability::Media, Capability::Http, Capability::Llm];
 
-    /// Its name, which is that of the interface and of the grant.
+    /// Returns its name, which is that of the interface and of the grant.
     pub fn name(self) -> &'static str {
         match self {
             Capability::Media => "media",

@@ -1,4 +1,4 @@
-//! Where two JSON values differ, for a person who wants to know why a run cannot be resumed.
+//! Differences of two JSON values, for a person who wants to know why a run cannot be resumed.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a run folder, and what to do about it.
+//! Errors of a run folder, each with what to do.
 
 use crate::format::MANIFEST_FILE;
 use crate::missing_manifest::MissingManifest;
@@ -64,7 +64,7 @@ pub enum RecordError {
     NewerFormat {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version.
         found: u64,
         /// The newest version that can be read.
         supported: u32,
@@ -123,7 +123,7 @@ fn lacking(path: &Path) -> String {
     let folder = path.display();
     match MissingManifest::of(path) {
         MissingManifest::Nothing => format!("there is no run folder {folder}"),
-        MissingManifest::NeverStarted => format!("no run was begun in {folder}: it holds no manifest.json"),
+        MissingManifest::NeverStarted => format!("{folder} is not a run folder: it has no manifest.json"),
         MissingManifest::Foreign => format!("{folder} is not a run folder: it holds no manifest.json"),
         MissingManifest::Lost => format!(
             "the run folder {folder} has lost its manifest.json, and nothing else says what the run was made from; restore it \

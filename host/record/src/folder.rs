@@ -23,12 +23,12 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Whether a run of this id was begun.
+    /// Returns whether a run of this id was begun.
     pub fn exists(root: &Path, run_id: &str) -> bool {
         root.join(run_id).join(MANIFEST_FILE).exists()
     }
 
-    /// Whether a process writes to a run now.
+    /// Returns whether a process writes to a run now.
     pub fn is_being_written(path: &Path) -> bool {
         // Not opened for writing, so that a folder that may only be read can be asked as well.
         let opened = File::open(path.join(WRITER_LOCK_FILE));

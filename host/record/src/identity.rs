@@ -98,7 +98,7 @@ pub struct DatasetFile {
 pub struct ComponentIdentity {
     /// The component's own name.
     pub component: String,
-    /// Its version.
+    /// The version.
     pub version: String,
     /// The digest of its bytes.
     pub digest: String,
@@ -246,7 +246,8 @@ impl RunIdentity {
         all.into_iter().map(describe).collect()
     }
 
-    /// Whether two identities are of one suite whose settings can give no other numbers. Digests of redacted values are not
+    /// Returns whether two identities are of one suite whose settings can give no other numbers. Digests of
+    /// redacted values are not
     /// compared.
     pub fn is_same_suite(&self, other: &RunIdentity) -> bool {
         let (one, mut two) = (self.pinned(), other.pinned());
@@ -269,7 +270,7 @@ fn without_redacted(pinned: &Object) -> Value {
     settings
 }
 
-/// Whether one of the [differences](RunIdentity::differences) of two identities is a redacted value.
+/// Returns whether one of the [differences](RunIdentity::differences) of two identities is a redacted value.
 pub fn is_redacted(difference: &str) -> bool {
     difference.starts_with(REDACTED)
 }

@@ -71,7 +71,8 @@ impl Header {
     }
 }
 
-/// Whether a record is the line that it says to be: where one is gone, was put in or was moved, those behind it are others.
+/// Returns whether a record is the line that it says to be: where one is gone, was put in or was moved, those
+/// behind it are others.
 ///
 /// # Errors
 /// What is wrong.

@@ -1,4 +1,4 @@
-//! How the folder of a run is created, resumed and opened.
+//! Creation, resumption and opening of a run folder.
 
 use crate::atomic_file::sync_folder;
 use crate::folder::lock;
@@ -67,8 +67,7 @@ impl RunFolder {
         }
         if let Some(parent) = &manifest.parent_run {
             return refuse(format!(
-                "it holds the answers of the run '{parent}', scored again, and no model is asked in it; go on with that \
-                 one, and score it again"
+                "it holds the answers of the run '{parent}', scored again, and asks no model; continue that run, and score it again"
             ));
         }
         let run_id = manifest.run_id.clone();
@@ -106,7 +105,7 @@ impl RunFolder {
                     JournalIndex::read_lines(self)?;
                     let (now, then) = (found.bytes, written.bytes);
                     match now == then {
-                        true => "it is another than when the run ended".to_owned(),
+                        true => "it changed after the run ended".to_owned(),
                         false => format!("it has {now} bytes, and had {then} when the run ended"),
                     }
                 }

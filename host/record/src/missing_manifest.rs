@@ -1,4 +1,4 @@
-//! What is where a run is looked for and has no manifest.
+//! Folders without a manifest where a run is expected.
 
 use crate::format::{JOURNAL_FOLDER, RECORDED_FILE, WRITER_LOCK_FILE};
 use std::fs;
@@ -33,7 +33,7 @@ impl MissingManifest {
     }
 }
 
-/// Whether a folder holds nothing but what [`RunFolder::create`] makes.
+/// Returns whether a folder holds nothing but what [`RunFolder::create`] makes.
 pub(crate) fn is_never_started(path: &Path) -> bool {
     let is_leftover = |entry: fs::DirEntry| {
         let name = entry.file_name();

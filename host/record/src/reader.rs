@@ -21,7 +21,7 @@ pub struct RunReader {
 pub struct TamperedPart {
     /// `manifest` or `figures`.
     pub part: &'static str,
-    /// Its problem.
+    /// The problem.
     pub problem: &'static str,
 }
 

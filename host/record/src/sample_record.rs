@@ -1,4 +1,4 @@
-//! What is kept of one finished sample.
+//! Record of one finished sample.
 
 use gage_core::{LazyJson, MetricResult, Outcome};
 use serde::{Deserialize, Serialize, Serializer};
@@ -91,7 +91,7 @@ pub struct SampleTiming {
 }
 
 impl SampleTiming {
-    /// How often the model was called again for an answer that it had been asked for.
+    /// Returns how often the model was called again for an answer that it had been asked for.
     pub fn retries(&self) -> u32 {
         self.attempts.saturating_sub(self.requests.max(1))
     }

@@ -1,4 +1,4 @@
-//! What a power loss leaves of a run that has ended: of each file no more than the content at its last sync.
+//! Effects of a power loss on a finished run: of each file no more than the content at its last sync.
 //!
 //! The test program defines `fsync` and `fdatasync` itself. The linker prefers these to those of the system, so that every
 //! sync of this process is seen, and keeps a copy of the file as it was then.

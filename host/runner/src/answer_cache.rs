@@ -28,7 +28,7 @@ pub enum CacheChoice {
 }
 
 impl CacheOptions {
-    /// Whether these options ask for a cache.
+    /// Returns whether these options ask for a cache.
     fn is_given(&self) -> bool {
         matches!(self.choice, Some(CacheChoice::On | CacheChoice::Folder(_)))
     }

@@ -43,13 +43,13 @@ impl Default for HostSettings {
 }
 
 impl HostSettings {
-    /// Whether a component, or a member of one, is among [`HostSettings::components`].
+    /// Returns whether a component, or a member of one, is among [`HostSettings::components`].
     pub(crate) fn is_bundled(&self, name: &str) -> bool {
         let mut components = self.components.iter();
         components.any(|component| component.name == name || component.members.contains(&name))
     }
 
-    /// How the backends of a suite are opened, before anything of one run is added.
+    /// Returns how the backends of a suite are opened, before anything of one run is added.
     pub(crate) fn open_options(&self) -> OpenOptions {
         OpenOptions { model_program: self.model_program.clone(), ..OpenOptions::default() }
     }
@@ -112,7 +112,7 @@ impl Context {
             ..HostOptions::default()
         };
         PluginHost::new(&options).or_else(|message| {
-            tracing::warn!("{message}; plugins are compiled anew in each process");
+            tracing::warn!("{message}; plugins are compiled again in each process");
             PluginHost::new(&HostOptions { cache_folder: None, ..options }).map_err(RunnerError::PluginHost)
         })
     }
@@ -129,7 +129,7 @@ impl Context {
         Ok(registry)
     }
 
-    /// How datasets and model files are located, with digests and with downloads unless `is_offline`.
+    /// Returns how datasets and model files are located, with digests and with downloads unless `is_offline`.
     pub(crate) fn locate_options<'o>(
         &'o self,
         is_offline: bool,

@@ -101,7 +101,7 @@ pub enum RunnerError {
     #[error(transparent)]
     AnswerCache(#[from] AnswerCacheError),
     /// The suite differs from its lock.
-    #[error("the suite is another than the one that was locked in {}", .path.display())]
+    #[error("lock mismatch: the suite differs from {}", .path.display())]
     LockMismatch {
         /// The lock.
         path: PathBuf,
@@ -197,7 +197,7 @@ pub enum RunnerError {
     NoFigures {
         /// The run.
         run_id: String,
-        /// Its status.
+        /// The status.
         status: RunStatus,
         /// Whether a process writes to it now.
         is_being_written: bool,
@@ -270,7 +270,7 @@ impl RunnerError {
     }
 }
 
-/// Whether a run failed for its suite, its data or its folder rather than for the machine.
+/// Returns whether a run failed for its suite, its data or its folder rather than for the machine.
 fn is_of_user(error: &RunError) -> bool {
     matches!(
         error,

@@ -136,7 +136,7 @@ fn phases(origin: &Origin, ran: &[TaskReport], began: Instant) -> Phases {
     }
 }
 
-/// How complete the tasks of a run are. A run with the answers of another is no more complete than that one.
+/// Returns how complete the tasks of a run are. A run with the answers of another is no more complete than that one.
 fn completeness(ran: &[TaskReport], origin: &Origin) -> Completeness {
     let early = ran.iter().filter(|task| task.ended_early());
     let own = early.map(|task| {
@@ -150,7 +150,8 @@ fn completeness(ran: &[TaskReport], origin: &Origin) -> Completeness {
     all
 }
 
-/// How complete the tasks of a suite are in a run that did not come to its end. One that was killed does not say.
+/// Returns how complete the tasks of a suite are in a run that did not come to its end. One that was killed does
+/// not say.
 pub(crate) fn completeness_of_parent(parent: &RunReader, config: &PipelineConfig) -> Completeness {
     let summary = parent.summary::<Summary>().ok();
     let tasks = config.tasks.iter().map(|task| (task.task_id.clone(), TaskCompleteness::Unknown));

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 pub struct RunOutcome {
     /// The id of the run.
     pub run_id: String,
-    /// Its folder.
+    /// The folder.
     pub folder: PathBuf,
-    /// Its status, as the manifest has it.
+    /// The status, as the manifest has it.
     pub status: RunStatus,
     /// Why it ended.
     pub ending: Ending,
@@ -111,7 +111,7 @@ pub enum Shortfall {
     ParentUnfinished {
         /// The id of that run.
         run_id: String,
-        /// Its status.
+        /// The status.
         status: RunStatus,
     },
 }

@@ -28,7 +28,7 @@ pub struct VerifyOutcome {
 }
 
 impl VerifyOutcome {
-    /// Whether every file is as it was written, and every figure came out again.
+    /// Returns whether every file is as it was written, and every figure came out again.
     pub fn is_verified(&self) -> bool {
         self.checked.is_intact()
             && matches!(self.rescored, RescoreCheck::Same { .. } | RescoreCheck::NotTried)
@@ -89,7 +89,8 @@ pub fn verify(request: &VerifyRequest) -> Result<VerifyOutcome, RunnerError> {
     Ok(VerifyOutcome { checked, rescored })
 }
 
-/// Whether a run goes on or was killed, so that it has written nothing but its journal for good. One that was interrupted has
+/// Returns whether a run goes on or was killed, so that it has written nothing but its journal for good. One that
+/// was interrupted has
 /// figures of what it came to.
 fn is_without_figures(checked: &VerifyReport) -> bool {
     let manifest = checked.run.manifest();
@@ -100,7 +101,7 @@ fn is_without_figures(checked: &VerifyReport) -> bool {
     }
 }
 
-/// Whether there is a journal with the right checksums, without which nothing can be scored.
+/// Returns whether there is a journal with the right checksums, without which nothing can be scored.
 fn has_journal(checked: &VerifyReport) -> bool {
     checked.files.last().is_some_and(|file| file.name == CHECKSUMS && file.state == FileState::Intact)
 }
@@ -188,7 +189,7 @@ impl RecordedRun<'_> {
             .map_err(RunnerError::Report)
     }
 
-    /// Whether other samples came out than the run has written.
+    /// Returns whether other samples came out than the run has written.
     fn has_other_samples(&self, scored: &RunReport) -> Result<bool, RunnerError> {
         let [recorded, now] = [self.run.path().join(SAMPLES_FILE), scored.folder.path_of(SAMPLES_FILE)];
         Ok(digest_of(&recorded)? != digest_of(&now)?)

@@ -29,7 +29,7 @@ impl JsonStrings {
     }
 }
 
-/// Whether a text may be JSON, or a line of an event stream that holds JSON.
+/// Returns whether a text may be JSON, or a line of an event stream that holds JSON.
 pub(crate) fn may_be_json(text: &[u8]) -> bool {
     let start = text.trim_ascii_start();
     start.starts_with(b"{") || start.starts_with(b"[") || start.starts_with(b"data:")

@@ -64,7 +64,7 @@ fn without_open_escape(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Whether the first bytes of a value can be the last ones of an escape.
+/// Returns whether the first bytes of a value can be the last ones of an escape.
 fn may_end_escape(prefix: &str) -> bool {
     let are_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     match prefix.split_at_checked(1) {

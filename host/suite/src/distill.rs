@@ -16,7 +16,7 @@ pub struct DistillOptions<'o> {
     pub config: &'o Path,
     /// What the template is to be called.
     pub name: &'o str,
-    /// Its version, `v2` or `2`; by default the next one.
+    /// The version, `v2` or `2`; by default the next one.
     pub version: Option<&'o str>,
     /// Whether several tasks may become one template.
     pub force_merge: bool,
@@ -46,7 +46,7 @@ impl Mode {
 pub struct DistilledTemplate {
     /// Where it lies.
     pub path: PathBuf,
-    /// Its version.
+    /// The version.
     pub version: String,
     /// The digest of its definition.
     pub digest: Digest,

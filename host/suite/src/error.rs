@@ -1,4 +1,4 @@
-//! What can go wrong with a frozen suite, and what to do about it.
+//! Errors of a frozen suite, each with what to do.
 
 use gage_config::{Problems, shown_path};
 use std::io;

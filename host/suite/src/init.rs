@@ -23,7 +23,7 @@ pub enum InitMode {
 pub struct InitOptions<'o> {
     /// The name of a template, or its file.
     pub suite: &'o str,
-    /// Its version; by default the latest.
+    /// The version; by default the latest.
     pub version: Option<&'o str>,
     /// What is made of it.
     pub mode: InitMode,
@@ -75,7 +75,7 @@ pub fn init(options: &InitOptions<'_>) -> Result<InitializedRunConfig, SuiteErro
     Ok(InitializedRunConfig { path, template, is_new })
 }
 
-/// Whether a file holds this text and no other.
+/// Returns whether a file holds this text and no other.
 fn holds(path: &Path, text: &str) -> bool {
     std::fs::read(path).is_ok_and(|found| found == text.as_bytes())
 }

@@ -84,7 +84,7 @@ fn runtime_of(name: &str, text: &str, overrides: &[String], environment: &Enviro
     root.get("runtime").filter(|runtime| !runtime.is_null()).cloned()
 }
 
-/// Whether an override is of what a RunConfig sets, and not of the suite that comes of it.
+/// Returns whether an override is of what a RunConfig sets, and not of the suite that comes of it.
 fn is_of_runtime(text: &str) -> bool {
     let key = text.split('=').next().unwrap_or_default().trim();
     key == "runtime" || key.starts_with("runtime.")

@@ -197,7 +197,7 @@ impl Lock {
         })
     }
 
-    /// Its text.
+    /// Returns its text.
     pub fn to_yaml(&self) -> String {
         let mut document = Object::new();
         document.insert("format".to_owned(), "gage-lock".into());
@@ -296,7 +296,7 @@ fn read_mapping(path: &Path) -> Result<Object, SuiteError> {
             ));
         }
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            return Err(broken(path, "it is no text in UTF-8"));
+            return Err(broken(path, "it is not UTF-8 text"));
         }
         Err(error) => return Err(SuiteError::io("read", path, error)),
     };
@@ -307,19 +307,19 @@ fn read_mapping(path: &Path) -> Result<Object, SuiteError> {
     let node = parse_document(&path.display().to_string(), &text, None, &mut problems);
     let Some(node) = node.filter(|_| !problems.has_errors()) else {
         let reason = problems.sorted().first().map(|problem| problem.message.clone()).unwrap_or_default();
-        let what = format!("it was edited, or written in part, for it is no YAML ({reason})");
+        let what = format!("it was edited or is incomplete: it is not YAML ({reason})");
         return Err(broken(path, &what));
     };
     match node.to_json() {
         Value::Object(parts) => Ok(parts),
-        _ => Err(broken(path, "it is no mapping")),
+        _ => Err(broken(path, "it is not a mapping")),
     }
 }
 
 /// Takes the keys that say which kind of file it is out, and refuses a file that this program does not understand.
 fn check_head(path: &Path, parts: &mut Object) -> Result<(), SuiteError> {
     if parts.shift_remove("format") != Some(json!("gage-lock")) {
-        return Err(broken(path, "it is no lock of gage-host (`format: gage-lock`)"));
+        return Err(broken(path, "it is not a lock of gage-host (`format: gage-lock`)"));
     }
     let version = parts.shift_remove("format_version");
     let Some(version) = version.as_ref().and_then(Value::as_u64) else {
@@ -342,7 +342,7 @@ fn check_head(path: &Path, parts: &mut Object) -> Result<(), SuiteError> {
     };
     for feature in &demanded {
         let Some(name) = feature.as_str() else {
-            return Err(broken(path, "its `must-understand` holds something that is no name of a feature"));
+            return Err(broken(path, "its `must-understand` has an entry that is not the name of a feature"));
         };
         if !FEATURES.contains(&name) {
             return Err(SuiteError::refused(
@@ -364,7 +364,7 @@ fn digest_of(parts: &Object) -> Digest {
 fn broken(path: &Path, what: &str) -> SuiteError {
     SuiteError::refused(
         format!("the lock {} cannot be used: {what}", path.display()),
-        "restore it from where it came; or delete it, and make it anew with `gage-host lock`",
+        "restore it; or delete it, and create it again with `gage-host lock`",
     )
 }
 

@@ -230,7 +230,7 @@ fn check_digest(
                 .error(
                     span_of(root, "template_digest"),
                     "template_digest",
-                    format!("the template is another than this file binds: it has {}", reference.digest),
+                    format!("the template differs from the one that this file names: it has {}", reference.digest),
                 )
                 .help("take the template that was bound, or make a RunConfig for this one with `gage-host init`");
         }

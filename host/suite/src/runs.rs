@@ -13,7 +13,7 @@ pub struct RunHeadline {
     pub task_id: String,
     /// The metric.
     pub metric_id: String,
-    /// Its value.
+    /// The value.
     pub value: f64,
     /// How many further figures there are.
     pub further: usize,
@@ -22,13 +22,13 @@ pub struct RunHeadline {
 /// A run.
 #[derive(Clone, Debug)]
 pub struct RunEntry {
-    /// Its folder.
+    /// The folder.
     pub path: PathBuf,
-    /// Its manifest.
+    /// The manifest.
     pub manifest: Manifest,
     /// Whether a process writes to it now.
     pub is_written: bool,
-    /// Its first figure, where it has ended.
+    /// The first figure, where it has ended.
     pub headline: Option<RunHeadline>,
     /// Samples in its figures, where it has ended.
     pub samples: Option<u64>,

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// Which template a RunConfig binds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateRef {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its version: `v1`.
+    /// The version: `v1`.
     pub version: String,
     /// The digest of its definition.
     pub digest: Digest,
@@ -31,12 +31,12 @@ pub struct BuiltinTemplate {
     pub parameters: Vec<Parameter>,
     /// Where it lies.
     pub path: PathBuf,
-    /// Its text.
+    /// The text.
     pub(crate) text: String,
 }
 
 const HEAD: &str = "\
-# A frozen suite, made by `gage-host distill`. The digest is computed anew whenever the template is used, and a
+# A frozen suite, made by `gage-host distill`. The digest is computed again whenever the template is used, and a
 # template that was edited is refused: change the suite that it was made from, and distill a new version.
 ";
 
@@ -114,7 +114,7 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
     else {
         problems
             .error(start, "", "the template is not whole: it needs `metadata` with `name`, `version`, `digest`, and `definition`")
-            .help("take it from where it came, or make it anew with `gage-host distill`");
+            .help("restore it, or create it again with `gage-host distill`");
         return None;
     };
     let found = digest_of(definition);

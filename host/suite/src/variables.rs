@@ -1,4 +1,4 @@
-//! Which variables of a suite hold secrets.
+//! Variables of a suite that hold secrets.
 
 use crate::document::text_of;
 use crate::files;

@@ -1,4 +1,4 @@
-//! Whether a run folder holds what its run has written.
+//! Verification that a run folder holds what its run wrote.
 
 use gage_config::{Problems, parse_document};
 use gage_core::Digest;
@@ -39,7 +39,7 @@ pub enum FileState {
 /// A file of a run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFinding {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// What was written, where the manifest says so.
     pub written: Option<FileDigest>,
@@ -52,12 +52,12 @@ pub struct FileFinding {
 pub struct VerifyReport {
     /// The run.
     pub run: RunReader,
-    /// Its files, and the journal with its checksums.
+    /// The files, and the journal with its checksums.
     pub files: Vec<FileFinding>,
 }
 
 impl VerifyReport {
-    /// Whether everything is as it was written.
+    /// Returns whether everything is as it was written.
     pub fn is_intact(&self) -> bool {
         self.files.iter().all(|file| file.state == FileState::Intact)
     }
@@ -102,7 +102,8 @@ pub fn check_run(path: &Path) -> Result<VerifyReport, RecordError> {
     Ok(VerifyReport { run, files })
 }
 
-/// Whether `config.yaml` holds the configuration that the manifest has: what is compared, and scored by, is the latter.
+/// Returns whether `config.yaml` holds the configuration that the manifest has: what is compared, and scored by,
+/// is the latter.
 fn state_of_config(folder: &Path, identity: &Value) -> FileState {
     let text = match std::fs::read_to_string(folder.join(CONFIG_FILE)) {
         Ok(text) => text,
@@ -112,7 +113,7 @@ fn state_of_config(folder: &Path, identity: &Value) -> FileState {
     let Some(node) =
         parse_document(CONFIG_FILE, &text, None, &mut problems).filter(|_| !problems.has_errors())
     else {
-        return FileState::Damaged("it is no YAML".to_owned());
+        return FileState::Damaged("it is not YAML".to_owned());
     };
     let differing = compare("", &without_limits(identity.clone()), &without_limits(node.to_json()));
     match differing.first() {
@@ -129,7 +130,7 @@ fn state_of_config(folder: &Path, identity: &Value) -> FileState {
     }
 }
 
-/// Whether a file is the manifest, the lock of a process, or was made of the run when it had ended.
+/// Returns whether a file is the manifest, the lock of a process, or was made of the run when it had ended.
 fn is_made_later(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
     // What a process that was killed had not put in its place.

@@ -181,13 +181,13 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Whether YAML takes a character as it is, and no reader breaks a line there.
+/// Returns whether YAML takes a character as it is, and no reader breaks a line there.
 fn is_printable(character: char) -> bool {
     !character.is_control()
         && !matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Whether a text without quotes that holds a variable can be written so again.
+/// Returns whether a text without quotes that holds a variable can be written so again.
 fn is_writable_plain(text: &str) -> bool {
     text.chars().all(is_printable)
         && !text.contains(": ")

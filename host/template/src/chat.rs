@@ -81,7 +81,7 @@ impl ChatTemplate {
         ChatTemplate { compiled: None }
     }
 
-    /// Whether this is [`ChatTemplate::none`].
+    /// Returns whether this is [`ChatTemplate::none`].
     pub fn is_none(&self) -> bool {
         self.compiled.is_none()
     }

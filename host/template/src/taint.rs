@@ -121,7 +121,7 @@ impl TaintedTexts {
         }
     }
 
-    /// Whether a text is a word of the program, or a name that the dataset gives.
+    /// Returns whether a text is a word of the program, or a name that the dataset gives.
     fn is_known(&self, key: &str, text: &str) -> bool {
         (WORD_KEYS.contains(&key) && WORDS.contains(&text))
             || (key == "name" && is_name(text) && self.functions.iter().any(|name| name == text))

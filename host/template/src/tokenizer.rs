@@ -29,7 +29,7 @@ pub enum TokenizerError {
         /// What is wrong with it.
         message: String,
     },
-    /// Its chat template is not valid.
+    /// The chat template is not valid.
     #[error("{}: {source}", path.display())]
     Template {
         /// The file.

@@ -21,7 +21,7 @@ impl AllowedHosts {
         AllowedHosts(names.iter().map(|name| name.to_ascii_lowercase()).collect())
     }
 
-    /// Whether a request was meant for this machine. A page of others can lead a name of its own to this
+    /// Returns whether a request was meant for this machine. A page of others can lead a name of its own to this
     /// machine, but neither an address nor `localhost`; so those are safe, and other names are not.
     fn allows(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();

@@ -180,7 +180,7 @@ impl RunLine {
     }
 }
 
-/// Whether a run goes on: it says so, and a process writes to it.
+/// Returns whether a run goes on: it says so, and a process writes to it.
 pub(crate) fn is_live(folder: &Path) -> bool {
     Manifest::read(folder).is_ok_and(|manifest| manifest.status == RunStatus::Running)
         && RunFolder::is_being_written(folder)

@@ -41,7 +41,7 @@ impl RunsRoot {
         (is_run && self.holds_all_of(&folder)).then_some(folder)
     }
 
-    /// Whether the files of a run, and those of its journal, lie in this folder.
+    /// Returns whether the files of a run, and those of its journal, lie in this folder.
     fn holds_all_of(&self, folder: &Path) -> bool {
         let is_inside = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&self.path));
         let links_stay = |folder: &Path| {

@@ -18,7 +18,7 @@ pub trait Aggregator: Sized {
     /// What it is called in suites: letters, digits, `_`, `-` and `.`.
     fn name() -> &'static str;
 
-    /// Its version and its parameters.
+    /// Returns its version and its parameters.
     fn spec() -> MemberSpec;
 
     /// Makes the aggregator from its parameters, once for each call.

@@ -1,4 +1,4 @@
-//! From the members that an author wrote to the component that the host calls: finding a member
+//! The component that the host calls, made from an author's members: finding a member
 //! by its name, making it from its parameters, running it over a batch.
 //!
 //! Only the macros use this module.
@@ -72,7 +72,7 @@ pub trait Plugin {
     /// Who the plugin is.
     fn info() -> PluginInfo;
 
-    /// Its members.
+    /// Returns its members.
     fn entries() -> Vec<Entry<Self::Kind>>;
 }
 

@@ -16,7 +16,7 @@ pub trait DocHook {
     where
         Self: Sized;
 
-    /// Its kind, its version and its parameters.
+    /// Returns its kind, its version and its parameters.
     fn spec() -> HookSpec
     where
         Self: Sized;

@@ -18,7 +18,7 @@ pub trait Extractor {
     where
         Self: Sized;
 
-    /// Its version, its parameters and its inputs.
+    /// Returns its version, its parameters and its inputs.
     fn spec() -> ExtractorSpec
     where
         Self: Sized;

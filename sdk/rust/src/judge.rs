@@ -36,7 +36,7 @@ pub trait Judge {
     where
         Self: Sized;
 
-    /// Its version and its parameters.
+    /// Returns its version and its parameters.
     fn spec() -> MemberSpec
     where
         Self: Sized;

@@ -1,4 +1,4 @@
-//! What a plugin author writes Rust against: for each kind of plugin of `gage:plugin` a trait,
+//! SDK for plugins in Rust: for each kind of plugin of `gage:plugin` a trait,
 //! and a macro that makes a component of the types that implement it.
 //!
 //! Imported by the components in `plugins/` and by those of other teams. It knows nothing of

@@ -59,7 +59,7 @@ pub fn loglikelihood_all(
     llm::loglikelihood_all(requests)
 }
 
-/// How likely a whole text is, each token given what stands before it.
+/// Returns how likely a whole text is, each token given what stands before it.
 ///
 /// # Errors
 /// As for [`generate`]; `unsupported` where the backend of the role has no log-likelihood of whole texts.
@@ -67,7 +67,8 @@ pub fn rolling_loglikelihood(role: &str, text: &str) -> Result<RollingScore, Plu
     llm::rolling_loglikelihood(&RollingLoglikelihoodRequest { role: role.to_owned(), text: text.to_owned() })
 }
 
-/// How likely texts are, asked at the same time, as far as the role's pool allows; one result for each, in order.
+/// Returns how likely texts are, asked at the same time, as far as the role's pool allows; one result for each, in
+/// order.
 pub fn rolling_loglikelihood_all(
     requests: &[RollingLoglikelihoodRequest],
 ) -> Vec<Result<RollingScore, PluginError>> {

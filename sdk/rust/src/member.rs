@@ -1,4 +1,4 @@
-//! What members say of themselves, and the JSON Schemas of their parameters.
+//! Descriptions of members, and the JSON Schemas of their parameters.
 
 use crate::MemberSpec;
 use serde_json::{Value, json};

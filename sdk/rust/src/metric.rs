@@ -15,7 +15,7 @@ pub trait Metric {
     where
         Self: Sized;
 
-    /// Its inputs, its values and its parameters.
+    /// Returns its inputs, its values and its parameters.
     fn spec() -> MetricSpec
     where
         Self: Sized;

@@ -32,7 +32,7 @@ pub trait Preprocessor {
     where
         Self: Sized;
 
-    /// Its version and its parameters.
+    /// Returns its version and its parameters.
     fn spec() -> MemberSpec
     where
         Self: Sized;

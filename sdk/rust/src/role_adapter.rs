@@ -28,7 +28,7 @@ pub trait RoleAdapter {
     where
         Self: Sized;
 
-    /// Its version and its parameters.
+    /// Returns its version and its parameters.
     fn spec() -> MemberSpec
     where
         Self: Sized;

@@ -80,7 +80,7 @@ pub fn fence(text: &str) -> String {
     format!("{FENCE}\n{}\n{FENCE}", lines.join("\n"))
 }
 
-/// Whether readers, and models, take it for the end of a line.
+/// Returns whether readers, and models, take it for the end of a line.
 fn is_line_end(character: char) -> bool {
     matches!(character, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

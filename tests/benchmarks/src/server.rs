@@ -96,7 +96,8 @@ impl Arrivals {
         self.moments.len() as f64 / self.lasted().as_secs_f64().max(1e-9)
     }
 
-    /// How many of so many slots were busy on average, from a while after the first request to the last, as a share.
+    /// Returns how many of so many slots were busy on average, from a while after the first request to the last,
+    /// as a share.
     pub(crate) fn occupancy(&self, slots: usize, after: Duration) -> f64 {
         let (Some(first), Some(last)) = (self.moments.first(), self.moments.last()) else { return 0.0 };
         let from = *first + after;
@@ -108,7 +109,7 @@ impl Arrivals {
         busy / last.saturating_duration_since(from).as_secs_f64().max(1e-9) / slots as f64
     }
 
-    /// How long it took until so many requests were there at once.
+    /// Returns how long it took until so many requests were there at once.
     pub(crate) fn full_after(&self, slots: usize) -> Option<Duration> {
         let first = self.moments.first()?;
         let full = self.moments.windows(slots).find_map(|window| match window {

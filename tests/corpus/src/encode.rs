@@ -84,7 +84,7 @@ pub(crate) fn graft_module(component: &[u8], module: &[u8]) -> Vec<u8> {
     grafted
 }
 
-/// How many components are defined directly in this one.
+/// Returns how many components are defined directly in this one.
 fn components_in(component: &[u8]) -> u32 {
     let (mut depth, mut found) = (0_u32, 0);
     for payload in Parser::new(0).parse_all(component) {

@@ -48,7 +48,7 @@ pub enum End {
     NotCompiled(&'static str),
     /// It does not link, or fails or lies while it describes itself.
     NotLoaded(&'static str),
-    /// Its parameters cannot be checked.
+    /// The parameters cannot be checked.
     NotChecked(&'static str),
     /// The one item that it is given ends as `plugin_error`.
     Failed(&'static str),

@@ -114,9 +114,8 @@ pub(super) fn type_of(schema: &Value) -> String {
         (None, Some(most)) => out.push_str(&format!(", at most {most}")),
         (None, None) => {}
     }
-    match bound("exclusiveMinimum") {
-        Some(least) => out.push_str(&format!(", above {least}")),
-        None => {}
+    if let Some(least) = bound("exclusiveMinimum") {
+        out.push_str(&format!(", above {least}"));
     }
     out
 }

@@ -147,12 +147,13 @@ fn add_keys(schema: &Value, definition: &Value, shared: Option<&Value>, page: &m
             let description =
                 own.or_else(|| target(schema, property)?["description"].as_str()).unwrap_or_default();
             let example = property["examples"].as_array().and_then(|examples| examples.first());
-            let example = example.map(|example| code(&flow(example))).unwrap_or_default();
-            vec![code(key), linked_type(schema, property), default, example, description.to_owned()]
+            let example =
+                example.map(|example| format!(" Example: {}.", code(&flow(example)))).unwrap_or_default();
+            vec![code(key), linked_type(schema, property), default, format!("{description}{example}")]
         })
         .collect();
     if !rows.is_empty() {
         page.push('\n');
-        page.push_str(&table(&["key", "type", "default", "example", "meaning"], &rows));
+        page.push_str(&table(&["key", "type", "default", "meaning"], &rows));
     }
 }

@@ -67,7 +67,7 @@ impl Block {
         self.attributes.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// Whether the block is not run.
+    /// Returns whether the block is not run.
     pub(super) fn is_skipped(&self) -> bool {
         self.has("skip")
     }

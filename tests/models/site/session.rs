@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-/// Whether a line is as wanted; white space at the ends does not count.
+/// Returns whether a line is as wanted; white space at the ends does not count.
 fn is_like(line: &str, wanted: &str) -> bool {
     let mut rest = line.trim();
     let mut is_first = true;

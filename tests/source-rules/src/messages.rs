@@ -30,7 +30,7 @@ pub fn message_texts(path: &Path) -> Result<Vec<MessageText>, SourceError> {
 }
 
 impl MessageText {
-    /// Whether a page shows the message: each part between placeholders, in order, in one line.
+    /// Returns whether a page shows the message: each part between placeholders, in order, in one line.
     pub fn is_in(&self, page: &str) -> bool {
         let parts = self.parts();
         page.lines().any(|line| {

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// An answer that can be kept.
 pub(super) trait CacheEntry: Sized + Send + 'static {
-    /// Whether it is an answer that would be given again, rather than a failure of another kind.
+    /// Returns whether it is an answer that would be given again, rather than a failure of another kind.
     fn is_whole(&self) -> bool;
 
-    /// Its text.
+    /// Returns its text.
     fn write(&self) -> String;
 
     /// The answer of a text; nothing where it is another text.

@@ -1,4 +1,4 @@
-//! What an answer says, whole or in events. Each event has the shape of a whole answer.
+//! Parser of replies, whole or in events. Each event has the shape of a whole answer.
 
 use crate::conversation::{call_value, put_known, token_count_from_json};
 use crate::http::{HttpFailure, ReplyReader, json_of};

@@ -1,4 +1,5 @@
-//! How many requests a host takes at the same time, found out as the run goes. Knows no clock.
+//! Adaptive concurrency: the number of requests that a host takes at the same time, learned during the run. Knows
+//! no clock.
 //!
 //! The limit doubles with each round of answers until the host is overloaded for the first time (slow
 //! start), and grows by its square root a round from then on: as long as half of it, and later four fifths, are in
@@ -86,12 +87,12 @@ impl LimitRound {
         self.overloaded() / f64::from(self.ended.max(1))
     }
 
-    /// How long a slot is taken for each request that the host had time for.
+    /// Returns how long a slot is taken for each request that the host had time for.
     fn cost(&self) -> f64 {
         self.spent / (f64::from(self.ended) - self.overloaded())
     }
 
-    /// Whether more were overloaded than a share explains, chance included (two standard deviations).
+    /// Returns whether more were overloaded than a share explains, chance included (two standard deviations).
     fn exceeds(&self, share: f64) -> bool {
         let ended = f64::from(self.ended);
         self.overloaded() > ended * share + 2.0 * (ended * share * (1.0 - share)).sqrt()
@@ -144,22 +145,22 @@ impl AdaptiveConcurrency {
         self.limit as usize
     }
 
-    /// How often the limit was cut.
+    /// Returns how often the limit was cut.
     pub(super) fn cuts(&self) -> u32 {
         self.cuts
     }
 
-    /// Whether the host refuses most requests.
+    /// Returns whether the host refuses most requests.
     pub(super) fn is_refusing(&self) -> bool {
         self.is_refusing
     }
 
-    /// Whether a share of overloaded answers is put up with, since a lower limit does not help.
+    /// Returns whether a share of overloaded answers is put up with, since a lower limit does not help.
     pub(super) fn tolerates(&self) -> bool {
         self.tolerated > 0.0
     }
 
-    /// Whether the limit still doubles.
+    /// Returns whether the limit still doubles.
     pub(super) fn is_slow_start(&self) -> bool {
         self.is_adaptive && self.is_slow_start && self.limit < self.most
     }

@@ -52,12 +52,12 @@ impl CircuitBreaker {
         CircuitBreaker { settings, failures: 0, outage: None, openings: 0 }
     }
 
-    /// How often the host went out of reach.
+    /// Returns how often the host went out of reach.
     pub(super) fn openings(&self) -> u32 {
         self.openings
     }
 
-    /// Whether a request may be sent now; `longest` is how long one may take.
+    /// Returns whether a request may be sent now; `longest` is how long one may take.
     pub(super) fn admit(&mut self, now: Instant, longest: Duration) -> Admission {
         let Some(outage) = &mut self.outage else { return Admission::Go };
         if outage.probing_until.is_some_and(|until| now < until) || now < outage.next_probe {

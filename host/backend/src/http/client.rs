@@ -209,7 +209,7 @@ pub(super) fn transport(error: &reqwest::Error) -> (HttpFailure, bool) {
     (HttpFailure::passing(kind, describe(error)), !error.is_timeout() || error.is_connect())
 }
 
-/// Whether the server's certificate is not believed, which it is not the next time either.
+/// Returns whether the server's certificate is not believed, which it is not the next time either.
 fn has_unknown_certificate(error: &reqwest::Error) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

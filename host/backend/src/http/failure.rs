@@ -1,4 +1,4 @@
-//! What went wrong with a request, and whether it may pass.
+//! Failures of requests, and whether a retry may help.
 
 use crate::api::BackendErrorKind;
 use gage_secrets::redact;

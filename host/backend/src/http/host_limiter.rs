@@ -58,9 +58,9 @@ pub(super) enum Rejected {
 pub(super) struct HostLimiter {
     state: Mutex<HostState>,
     permits: Semaphore,
-    /// Its holder runs the slow start for all that wait.
+    /// The holder runs the slow start for all that wait.
     slow_start_turn: Semaphore,
-    /// Its holder is the next to spend from the budgets.
+    /// The holder is the next to spend from the budgets.
     budget_turn: Semaphore,
     /// Told when something was given back to a budget.
     settled: Notify,
@@ -151,12 +151,12 @@ impl HostLimiter {
         self.state.lock()
     }
 
-    /// How many requests it has answered.
+    /// Returns how many requests it has answered.
     pub(super) fn answers(&self) -> u64 {
         self.state().throttle.answers()
     }
 
-    /// Whether some requests are refused whatever the load.
+    /// Returns whether some requests are refused whatever the load.
     pub(super) fn refuses_at_random(&self) -> bool {
         self.state().concurrency.tolerates()
     }

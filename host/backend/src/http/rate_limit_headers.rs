@@ -1,4 +1,4 @@
-//! What a server's headers say about when to come back.
+//! Rate-limit headers: when a server accepts requests again.
 
 use jiff::{Span, SpanRelativeTo, Timestamp};
 use reqwest::header::HeaderMap;
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 /// The longest span that is read, about three hundred years. Moments are spans since 1970.
 const MAX_HINT_SECONDS: f64 = 1e10;
 
-/// How long a server asks to wait before the next attempt: `retry-after-ms`, `x-ms-retry-after-ms`, or
+/// Returns how long a server asks to wait before the next attempt: `retry-after-ms`, `x-ms-retry-after-ms`, or
 /// `retry-after` in seconds or as a date of HTTP.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
@@ -24,7 +24,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// How long all should wait since nothing is left of what a server allows: from the headers of OpenAI
+/// Returns how long all should wait since nothing is left of what a server allows: from the headers of OpenAI
 /// (`x-ratelimit-remaining-requests`), of Anthropic (`anthropic-ratelimit-requests-remaining`), and the
 /// general ones (`ratelimit-remaining`, `x-ratelimit-remaining`).
 ///
@@ -82,7 +82,7 @@ fn seconds(number: f64) -> Option<Duration> {
     (number >= 0.0).then(|| Duration::try_from_secs_f64(number.min(MAX_HINT_SECONDS)).ok()).flatten()
 }
 
-/// How long Google's `RetryInfo` in the body of an error asks to wait.
+/// Returns how long Google's `RetryInfo` in the body of an error asks to wait.
 pub(super) fn retry_delay(body: &Value) -> Option<Duration> {
     let details = body.pointer("/error/details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;

@@ -98,7 +98,7 @@ impl HttpRecording {
         Replayer::open(path).map(RecordingMode::Replay).map(HttpRecording)
     }
 
-    /// Whether answers come from the file.
+    /// Returns whether answers come from the file.
     pub fn is_replay(&self) -> bool {
         matches!(self.0, RecordingMode::Replay(_))
     }

@@ -22,11 +22,11 @@ pub(crate) trait ReplyReader: Send {
     fn on_event(&mut self, _data: &str) -> Result<bool, HttpFailure> {
         Err(HttpFailure::lasting(
             BackendErrorKind::Protocol,
-            "the server sent a stream that nobody asked for",
+            "the server sent a stream that was not requested",
         ))
     }
 
-    /// Whether the last event ended the answer. Later events are not read.
+    /// Returns whether the last event ended the answer. Later events are not read.
     fn is_complete(&self) -> bool {
         false
     }

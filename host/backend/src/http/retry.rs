@@ -508,7 +508,7 @@ fn outcome_of(failure: &HttpFailure) -> AttemptOutcome {
     }
 }
 
-/// How a body is compressed, if it is.
+/// Returns how a body is compressed, if it is.
 fn encoding_of(headers: &HeaderMap) -> Option<&str> {
     headers.get(CONTENT_ENCODING)?.to_str().ok().filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
 }

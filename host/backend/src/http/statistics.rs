@@ -1,4 +1,4 @@
-//! What a backend counted: requests, attempts, and why requests were sent again.
+//! Counters of a backend: requests, attempts, and why requests were sent again.
 
 use crate::api::BackendErrorKind;
 use parking_lot::Mutex;

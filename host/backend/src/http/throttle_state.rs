@@ -1,4 +1,4 @@
-//! Whether a host that refuses requests takes others meanwhile. Knows no clock.
+//! Throttle state: whether a host that refuses requests accepts others meanwhile. Knows no clock.
 //!
 //! A host that allows so many a second refuses the rest at once, and takes some all the time: whoever is refused waits, and nobody
 //! else. One that allows so many in a minute takes nobody until that is over, so that all may as well wait.
@@ -19,7 +19,7 @@ pub(super) struct ThrottleState {
 }
 
 impl ThrottleState {
-    /// How many requests were answered.
+    /// Returns how many requests were answered.
     pub(super) fn answers(&self) -> u64 {
         self.answers
     }
@@ -48,7 +48,8 @@ impl ThrottleState {
         self.refusing_since = None;
     }
 
-    /// Whether an answer to a request that was sent after the refused ones may only not be there yet: within twice the time that
+    /// Returns whether an answer to a request that was sent after the refused ones may only not be there yet:
+    /// within twice the time that
     /// answers take, and four times what usually lies between them.
     pub(super) fn may_still_answer(&self, now: Instant) -> bool {
         let longest = Duration::try_from_secs_f64(2.0 * self.latency + 4.0 * self.gap).unwrap_or_default();

@@ -186,7 +186,7 @@ fn reply<T>(done: JobResult, output: impl FnOnce(Answer) -> Option<T>) -> Result
     let timing = RequestTiming { latency: done.latency, attempts: 1, first_token: done.first_token };
     match output(done.answer) {
         Some(output) => Ok(Reply { output, timing }),
-        None => Err(internal("the model answered another question than it was asked")),
+        None => Err(internal("the reply belongs to another request")),
     }
 }
 

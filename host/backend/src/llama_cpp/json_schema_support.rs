@@ -1,4 +1,4 @@
-//! Which JSON Schemas a grammar holds answers to. What llama.cpp would leave out of the grammar without a word is refused.
+//! JSON Schemas that a grammar can enforce. What llama.cpp would leave out of the grammar without a word is refused.
 
 use serde_json::{Map, Value};
 

@@ -66,7 +66,7 @@ impl PendingRequest {
 }
 
 impl ModelClient {
-    /// Its state.
+    /// Returns its state.
     pub fn state(&self) -> MutexGuard<'_, ClientState> {
         self.state.lock()
     }

@@ -296,7 +296,7 @@ impl Drop for ModelProcess {
     }
 }
 
-/// How a process ended, with what it said last.
+/// Returns how a process ended, with what it said last.
 fn described(status: Option<&ExitStatus>, log: &[String]) -> String {
     let how = match status {
         Some(status) => match signal(*status) {

@@ -1,4 +1,4 @@
-//! How the threads of llama.cpp wait for one another.
+//! Wait policy of llama.cpp's threads.
 
 /// How often a thread looks before it sleeps, in the unit of GNU's OpenMP: some microseconds.
 ///

@@ -33,7 +33,7 @@ impl SpecialTokens {
         candidates.is_some_and(|candidates| candidates.iter().any(|special| text.starts_with(special)))
     }
 
-    /// Whether a text spells a special token.
+    /// Returns whether a text spells a special token.
     pub fn occur_in(&self, text: &str) -> bool {
         text.char_indices().any(|(at, _)| self.begins(&text[at..]))
     }

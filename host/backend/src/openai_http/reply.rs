@@ -1,4 +1,4 @@
-//! What an answer says, whether it came as a whole or was put together from a stream.
+//! Parser of replies, whole or assembled from a stream.
 
 use crate::conversation::{checked_token_count, put_known};
 use crate::http::{BYTE_ORDER_MARK, HttpFailure, MAX_JSON_DEPTH, json_of};

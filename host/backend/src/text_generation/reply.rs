@@ -1,4 +1,4 @@
-//! What an answer says, whole or in events.
+//! Parser of replies, whole or in events.
 
 use crate::conversation::token_count_from_json;
 use crate::http::{HttpFailure, ReplyReader, json_of};

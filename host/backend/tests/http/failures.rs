@@ -6,7 +6,7 @@ use gage_load_server::{Answer, Reply, completion};
 use serde_json::json;
 use std::time::Duration;
 
-/// How a request ends that meets this answer each time.
+/// Returns how a request ends that meets this answer each time.
 async fn end_of(answer: Answer, keys: &str) -> String {
     let server = server(move |_| answer.clone());
     let keys = format!(", model: m, max_retries: 1, retry_base: 0.001{keys}");

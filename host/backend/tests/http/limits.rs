@@ -1,4 +1,4 @@
-//! How much is asked at the same time.
+//! Tests of concurrency limits.
 
 use super::{ask, backend, server};
 use futures::future::join_all;

@@ -1,4 +1,4 @@
-//! What is sent, and how answers are read, for each protocol.
+//! Requests and replies of each protocol.
 
 use super::{backend, question, server};
 use gage_backend::{Continuation, EmbedRequest, GenerateRequest, LoglikelihoodRequest, OpenOptions};

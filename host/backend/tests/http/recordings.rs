@@ -1,4 +1,4 @@
-//! What is recorded comes back without a network, and holds no key.
+//! Recordings are replayed without a network and hold no key.
 
 use super::{KEY, ask, backend, server};
 use gage_backend::{HttpRecording, OpenOptions};

@@ -1,4 +1,4 @@
-//! What stands between a client and a server: the end of an encrypted connection, and a proxy.
+//! Proxies and TLS between a client and a server: the end of an encrypted connection, and a proxy.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;

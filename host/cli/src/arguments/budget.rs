@@ -9,19 +9,19 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Budget")]
 pub(crate) struct BudgetArguments {
-    /// End the run when so much is spent, by the prices of the suite (pricing).
+    /// End the run at this cost, by the prices of the suite (pricing).
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     max_cost: Option<f64>,
 
-    /// End the run when prompts and completions took so many tokens together.
+    /// End the run at this number of tokens, prompts and completions together.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_tokens_total: Option<u64>,
 
-    /// End the run after this time: seconds, or like 30m, 1h30m.
+    /// End the run after this time: seconds, 30m or 1h30m.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     max_time: Option<Duration>,
 
-    /// End the run when more samples than this have failed.
+    /// End the run after more failed samples than this.
     #[arg(long, value_name = "N")]
     max_failures: Option<u64>,
 }

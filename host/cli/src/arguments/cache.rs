@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Cache")]
 pub(crate) struct CacheArguments {
-    /// Keep the answers of models in this folder, and ask nothing again that was answered there; without a
-    /// folder, in that of the program's caches. `--cache=off` keeps none, whatever the suite says.
+    /// Cache the answers of models in this folder, by default one in the program's cache folder.
+    /// `--cache=off` turns the cache off.
     #[arg(
         long,
         env = "GAGE_HOST_CACHE",
@@ -23,7 +23,7 @@ pub(crate) struct CacheArguments {
     )]
     cache: Option<CacheChoice>,
 
-    /// How large the cache may become, by default 4GiB: what was used least lately leaves it first.
+    /// Maximum size of the cache, by default 4GiB; the least recently used answers are removed first.
     #[arg(long, env = "GAGE_HOST_CACHE_SIZE", value_name = "SIZE", value_parser = parse_cache_size)]
     cache_size: Option<u64>,
 }

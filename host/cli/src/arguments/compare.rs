@@ -22,37 +22,35 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, allow_missing_positional = true)]
 pub(crate) struct CompareArguments {
-    /// What is measured against: a run folder, or the id of a run below --output-dir; by default the baseline
-    /// that was chosen for the suite of NEW.
+    /// Baseline: a run folder, or a run id below --output-dir; by default the chosen baseline of the suite of NEW.
     #[arg(value_name = "BASE")]
     pub(crate) base: Option<PathBuf>,
 
-    /// What is measured, in the same forms.
+    /// Run to compare with it: a run folder or a run id.
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
 
-    /// Measure against the baseline that was chosen for the suite of NEW, as without BASE.
+    /// Use the chosen baseline of the suite of NEW, as without BASE.
     #[arg(long, conflicts_with = "base")]
     pub(crate) baseline: bool,
 
-    /// Judge by the `gate` of this file, a suite or a file that holds nothing else, rather than by that of
-    /// the suite of NEW.
+    /// Use the `gate` of this file instead of that of the suite of NEW.
     #[arg(long, value_name = "FILE")]
     pub(crate) gate: Option<PathBuf>,
 
-    /// Judge every metric, and let none lose more than this; it must be smaller than the scale of each.
+    /// Gate every metric with this non-inferiority margin; it must be smaller than the scale of each.
     #[arg(long, value_name = "LOSS", conflicts_with = "gate", allow_negative_numbers = true, value_parser = margin)]
     pub(crate) margin: Option<f64>,
 
-    /// What may differ besides the model; may be given several times.
+    /// Part that may differ besides the model; may be given several times.
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     pub(crate) allow: Vec<IdentityPart>,
 
-    /// Where runs are looked for by their ids.
+    /// Folder in which run ids are looked up.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
 
-    /// List at most this many of the samples that became worse, for each metric.
+    /// Maximum number of listed samples that became worse, for each metric.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
 
@@ -60,20 +58,19 @@ pub(crate) struct CompareArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write the answers as JUnit XML into this file; metrics that no gate asks about are skipped.
+    /// Write the verdicts as JUnit XML to this file; metrics without a gate are skipped.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Write the comparison as Markdown into this file.
+    /// Write the comparison as Markdown to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
 
-    /// Write annotations for GitHub to the standard error stream, and the comparison to
-    /// $GITHUB_STEP_SUMMARY where that is set.
+    /// Print annotations for GitHub, and append the comparison to $GITHUB_STEP_SUMMARY if it is set.
     #[arg(long)]
     pub(crate) github: bool,
 
-    /// Print the answer in one line, and warnings to the standard error stream.
+    /// Print the verdict in one line, and warnings to the standard error stream.
     #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
     pub(crate) quiet: bool,
 }

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
-    /// Show the first Samples, as they are after preprocessing: 3 of each dataset, or --max-samples.
+    /// Show the first Samples after preprocessing: 3 of each dataset, or --max-samples.
     #[command(after_help = PREVIEW_EXAMPLES)]
     Preview(DataArguments),
-    /// Read every row, and say which are no Samples and why.
+    /// Read every row, and report invalid rows with the reason.
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(DataArguments),
-    /// Count what is in the Samples: lengths, answers, labels, duplicates, media.
+    /// Count lengths, answers, labels, duplicates and media of the Samples.
     Stats(StatsArguments),
 }
 
@@ -24,19 +24,19 @@ pub(crate) struct DataArguments {
     #[arg(value_name = "SUITE|FILE")]
     pub(crate) source: PathBuf,
 
-    /// Which dataset of the suite; by default all of them.
+    /// Dataset of the suite; by default all of them.
     #[arg(long, value_name = "ID")]
     pub(crate) dataset: Option<String>,
 
-    /// How a file of rows is read; by default what its name says.
+    /// Format of a file of rows; by default from its name.
     #[arg(long, value_name = "LOADER")]
     pub(crate) loader: Option<String>,
 
-    /// What turns the rows of a file into Samples.
+    /// Preprocessor of the rows of a file.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) preprocess: String,
 
-    /// Look at no more rows than this.
+    /// Maximum number of rows to read.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_samples: Option<u64>,
 
@@ -48,7 +48,7 @@ pub(crate) struct DataArguments {
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
 
-    /// Fetch nothing: use what was fetched before.
+    /// Fetch nothing; use only files fetched before.
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
@@ -67,7 +67,7 @@ Examples:
   gage-host data validate config/custom/tiny.yaml
   gage-host data validate rows.jsonl.gz --json
 
-Exit codes: 0 when no dataset has more rows that are no Samples than it allows (max_invalid, 5 %
+Exit codes: 0 if no dataset has more invalid rows than it allows (max_invalid, 5 %
 by default), 4 otherwise.";
 
 const STATS_EXAMPLES: &str = "\
@@ -81,7 +81,7 @@ pub(crate) struct StatsArguments {
     #[command(flatten)]
     pub(crate) data: DataArguments,
 
-    /// A tokenizer.json, or a folder with one: lengths are counted in tokens as well.
+    /// A tokenizer.json, or a folder with one, to count lengths in tokens as well.
     #[arg(long, value_name = "PATH")]
     pub(crate) tokenizer: Option<PathBuf>,
 }

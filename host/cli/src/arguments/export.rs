@@ -27,31 +27,31 @@ pub(crate) struct ExportArguments {
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Replace files that are there.
+    /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Export a run that has not come to its end as far as it came.
+    /// Export the finished part of an unfinished run.
     #[arg(long)]
     pub(crate) partial: bool,
 
-    /// every-eval-ever: who made the run.
+    /// every-eval-ever: the organization that made the run.
     #[arg(long, value_name = "NAME", default_value = "unknown")]
     pub(crate) organization: String,
 
-    /// every-eval-ever: who made the model; by default what stands before / in its name.
+    /// every-eval-ever: the developer of the model; by default the part before / in its name.
     #[arg(long, value_name = "NAME", value_parser = developer)]
     pub(crate) developer: Option<String>,
 
-    /// every-eval-ever: what the organization is to the developer.
+    /// every-eval-ever: relationship of the organization to the developer.
     #[arg(long, value_name = "WHAT", default_value = "other")]
     pub(crate) relationship: Relationship,
 
-    /// Where runs are looked for by their ids.
+    /// Folder in which run ids are looked up.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
 
-    /// Print what was written as JSON.
+    /// Print the written files as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
-    /// Show what a model file is and how much memory it needs, without loading it.
+    /// Describe a model file and the memory that it needs, without loading it.
     Inspect(ModelInspectArguments),
-    /// Fetch a model file from a hub or another server into the cache, and print where it lies.
+    /// Fetch a model file from a hub or another server into the cache, and print its path.
     Fetch(ModelFetchArguments),
     /// List the model files in a folder.
     List(ModelListArguments),
@@ -44,20 +44,20 @@ Examples:
 #[command(after_help = FETCH_EXAMPLES)]
 pub(crate) struct ModelFetchArguments {
     /// hub:OWNER/NAME/FILE, with @REVISION for another than main; or the address of a file, on a hub or any other server.
-    /// What was fetched before is checked and not fetched again; what was interrupted goes on.
+    /// A file in the cache is checked and not fetched again; an interrupted download continues.
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
 
-    /// The digest that the file must have, 64 hexadecimal digits. That which a hub names is always checked; other servers name
-    /// none, so without this the digest of what came is told, and recorded.
+    /// Required digest of the file, 64 hexadecimal digits. The digest of a hub is always checked.
+    /// Other servers give none; without this option the digest is printed and recorded.
     #[arg(long, value_name = "DIGEST")]
     pub(crate) sha256: Option<String>,
 
-    /// Where the hub is.
+    /// Address of the hub.
     #[arg(long, env = "HF_ENDPOINT", value_name = "URL", default_value = "https://huggingface.co")]
     pub(crate) endpoint: String,
 
-    /// Fetch nothing: use what was fetched before.
+    /// Fetch nothing; use only files fetched before.
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
@@ -73,7 +73,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = LIST_EXAMPLES)]
 pub(crate) struct ModelListArguments {
-    /// The folder; by default `models` in the cache of the program.
+    /// The folder; by default `models` in the program's cache folder.
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
 
@@ -94,7 +94,7 @@ pub(crate) struct ModelBenchArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Tokens of a prompt, and of what four choices have in common.
+    /// Tokens of a prompt, and of the common part of four choices.
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(8..=65_536))]
     pub(crate) prompt_tokens: u32,
 
@@ -102,11 +102,11 @@ pub(crate) struct ModelBenchArguments {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=4096))]
     pub(crate) answer_tokens: u32,
 
-    /// Prompts that wait at once, for the last figure.
+    /// Prompts in the queue, for the last figure.
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) queued: u32,
 
-    /// How often each figure is measured, in turns; the median counts.
+    /// Rounds of each figure; the median is printed.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeats: u32,
 

@@ -10,16 +10,15 @@ use std::path::PathBuf;
 /// Which logs are kept where.
 #[derive(Args, Debug)]
 pub(crate) struct LogArguments {
-    /// Which logs to show, on the standard error stream: warn, info, debug, or for a part
-    /// info,plugin=debug.
+    /// Logs to show on the standard error stream: warn, info, debug, or by part info,plugin=debug.
     #[arg(long, visible_alias = "log-level", env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
     pub(crate) log: String,
 
-    /// Append the same logs to this file.
+    /// Also append the logs to this file.
     #[arg(long, env = "GAGE_HOST_LOG_FILE", value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
-    /// Write logs as JSON, an object a line.
+    /// Write logs as JSON, one object per line.
     #[arg(long, env = "GAGE_HOST_LOG_JSON")]
     pub(crate) log_json: bool,
 }
@@ -27,7 +26,7 @@ pub(crate) struct LogArguments {
 /// How progress is shown.
 #[derive(Args, Debug)]
 pub(crate) struct ProgressArguments {
-    /// How to show progress, on the standard error stream.
+    /// Form of the progress on the standard error stream.
     #[arg(long, env = "GAGE_HOST_PROGRESS", value_name = "KIND", default_value = "auto")]
     pub(crate) progress: ProgressKind,
 }
@@ -36,48 +35,47 @@ pub(crate) struct ProgressArguments {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Observability")]
 pub(crate) struct ObserveArguments {
-    /// Write an event for every stage of every sample, not only for those that fail.
+    /// Write an event for every stage of every sample, not only for failures.
     #[arg(long, env = "GAGE_HOST_OBSERVABILITY")]
     pub(crate) observability: bool,
 
-    /// Of how many samples there are such events, and traces: 0.1, or by stage inference=0.01,scoring=0.1.
-    /// Failures are always among them.
+    /// Share of samples with such events and traces: 0.1, or by stage inference=0.01,scoring=0.1.
+    /// Failures are always included.
     #[arg(long, env = "GAGE_HOST_EVENT_SAMPLING", value_name = "RATE", default_value = "1")]
     pub(crate) event_sampling: Sampling,
 
-    /// Keep events in memory rather than in events.jsonl: nothing of them is left behind.
+    /// Keep events in memory instead of events.jsonl.
     #[arg(long)]
     pub(crate) inmemory_trace: bool,
 
-    /// Whether logs are among the events as well.
+    /// Whether events include logs.
     #[arg(
         long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set,
         value_parser = clap::builder::BoolishValueParser::new()
     )]
     pub(crate) log_sink: bool,
 
-    /// Which logs are among the events: debug, info, warn or error, and above.
+    /// Minimum level of logs in events: debug, info, warn or error.
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
     pub(crate) log_sink_level: Level,
 
-    /// Post events to this address as well, as JSON.
+    /// Also post events to this address, as JSON.
     #[arg(long, env = "GAGE_HOST_REPORT_HTTP_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) report_http_url: Option<String>,
 
-    /// Events in one post.
+    /// Maximum number of events in one post.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = super::positive)]
     pub(crate) report_http_batch: usize,
 
-    /// Post nothing more where more than this share of posts fails; events go to events-unsent.jsonl then.
+    /// Stop posting after this percentage of posts failed; events then go to events-unsent.jsonl.
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     pub(crate) report_http_fail_pct: f64,
 
-    /// How long a post may take.
+    /// Time limit of a post.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     pub(crate) report_http_timeout: f64,
 
-    /// Serve the counters of the run to Prometheus at this address: 127.0.0.1:9464, or 9464 for that of
-    /// this machine alone.
+    /// Serve Prometheus counters at this address: 127.0.0.1:9464, or 9464 for this machine only.
     #[arg(long, env = "GAGE_HOST_METRICS_LISTEN", value_name = "ADDRESS", value_parser = address)]
     pub(crate) metrics_listen: Option<SocketAddr>,
 

@@ -15,28 +15,28 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) config: ConfigArguments,
 
-    /// Requests in flight, at most.
+    /// Maximum number of requests in flight.
     #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
     pub(crate) concurrency: usize,
 
-    /// Tasks that run at the same time; by default what the suite says (task_parallelism), or 1.
+    /// Number of tasks that run at the same time; by default task_parallelism of the suite, or 1.
     #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", value_parser = positive)]
     pub(crate) task_parallelism: Option<usize>,
 
-    /// Run at most this many samples of each task.
+    /// Maximum number of samples of each task.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_samples: Option<u64>,
 
-    /// How long a request takes, in seconds: a number, or from the least to the most.
+    /// Duration of a request in seconds: a number, or a range such as 0.8..3.
     #[arg(long, value_name = "SECONDS", default_value = "0.5..5", value_parser = range)]
     pub(crate) latency: (f64, f64),
 
-    /// A tokenizer.json, or a folder with one, that counts the tokens of prompts; by default that of a model's
-    /// file, or the one beside the tokenizer_config of the dataset, else they are taken to have 4 bytes each.
+    /// A tokenizer.json, or a folder with one, to count prompt tokens. By default the tokenizer of the model
+    /// file or of the dataset's tokenizer_config; otherwise 4 bytes count as a token.
     #[arg(long, value_name = "PATH")]
     pub(crate) tokenizer: Option<PathBuf>,
 
-    /// Print the plan as JSON rather than as a table.
+    /// Print the plan as JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -44,7 +44,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 
-    /// Which logs to show, on the standard error stream.
+    /// Logs to show on the standard error stream.
     #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
     pub(crate) log: String,
 

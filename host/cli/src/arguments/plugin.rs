@@ -9,13 +9,13 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
-    /// Make a project for a plugin, which builds as it stands.
+    /// Create a plugin project that builds and passes its cases.
     New(NewArguments),
     /// Build the project in a folder into one .wasm file.
     Build(BuildArguments),
-    /// Show what a component is, holds and asks for.
+    /// Show the kind, the members and the imports of a component.
     Inspect(InspectArguments),
-    /// Try a component with cases, and see whether it keeps state.
+    /// Run the cases of a component, and check that it keeps no state.
     Test(TestArguments),
     /// Measure a component.
     Bench(BenchArguments),
@@ -29,15 +29,15 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = NEW_EXAMPLES)]
 pub(crate) struct NewArguments {
-    /// What the plugin and its folder are called: lower-case letters, digits, - and _.
+    /// Name of the plugin and its folder: lower-case letters, digits, - and _.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// The language that it is written in.
+    /// Language of the plugin.
     #[arg(long, default_value = "rust", value_parser = languages())]
     pub(crate) lang: Language,
 
-    /// What it is.
+    /// Kind of the plugin.
     #[arg(long, default_value = "metric", value_parser = kinds())]
     pub(crate) kind: World,
 }
@@ -78,13 +78,11 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = INSPECT_EXAMPLES)]
 pub(crate) struct InspectArguments {
-    /// The component, or the name of one that comes with the program; by default that of the project in
-    /// the working folder.
+    /// The component: a file or the name of a built-in one; by default that of the project in this folder.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Read the file alone: nothing is compiled, and nothing of it runs. Without this the component
-    /// describes itself, in the sandbox and without grants.
+    /// Only read the file; nothing is compiled or run. Otherwise the component describes itself in the sandbox.
     #[arg(long = "static")]
     pub(crate) is_static: bool,
 
@@ -104,8 +102,7 @@ cannot be used.";
 #[derive(Args, Debug)]
 #[command(after_help = TEST_EXAMPLES)]
 pub(crate) struct TestArguments {
-    /// The component, or the name of one that comes with the program; by default that of the project in
-    /// the working folder.
+    /// The component: a file or the name of a built-in one; by default that of the project in this folder.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -114,7 +111,7 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "CASES")]
     pub(crate) cases: Vec<PathBuf>,
 
-    /// The suite whose entry of `plugins` says what the component is granted and may use.
+    /// Suite whose entry of `plugins` has the grants and limits of the component.
     #[arg(long, value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
@@ -137,11 +134,11 @@ pub(crate) struct BenchArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Cases to take inputs from; without them texts of --bytes are made up.
+    /// Cases with inputs; without them texts of --bytes are generated.
     #[arg(long, value_name = "CASES")]
     pub(crate) cases: Option<PathBuf>,
 
-    /// Which of its members, where it has several.
+    /// Member, if the component has several.
     #[arg(long, value_name = "NAME")]
     pub(crate) member: Option<String>,
 
@@ -149,16 +146,16 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = super::positive)]
     pub(crate) batch: usize,
 
-    /// Bytes of each input that is made up.
+    /// Bytes of each generated input.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = super::positive)]
     pub(crate) bytes: usize,
 
-    /// Measure also what counting fuel and time costs. The component then runs without anything that
-    /// would end it: only for components that are trusted.
+    /// Also measure the cost of counting fuel and time. The component then runs without limits: use it only for
+    /// components that you trust.
     #[arg(long)]
     pub(crate) uncounted: bool,
 
-    /// For how long each figure is measured, in seconds.
+    /// Duration of each measurement in seconds.
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     pub(crate) seconds: f64,
 

@@ -26,7 +26,7 @@ pub(crate) struct NamedRunArguments {
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
 
-    /// Where runs are looked for by their ids.
+    /// Folder in which run ids are looked up.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
 }
@@ -34,7 +34,7 @@ pub(crate) struct NamedRunArguments {
 /// The form of a run's outcome, and what is shown while it goes on.
 #[derive(Args, Debug)]
 pub(crate) struct OutcomeArguments {
-    /// Print the summary as JSON rather than as a table.
+    /// Print the summary as JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -52,7 +52,7 @@ pub(crate) struct OutcomeArguments {
 /// A folder of runs, for a command that prints what is in it.
 #[derive(Args, Debug)]
 pub(crate) struct RunsFolderArguments {
-    /// Where run folders are.
+    /// Folder of the run folders.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
 
@@ -72,7 +72,7 @@ pub(crate) struct TemplateArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print nothing but what is wrong.
+    /// Print only errors.
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }

@@ -12,8 +12,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArguments {
-    /// Run folders, or ids of runs below --output-dir. Of several each further one is compared with the
-    /// first.
+    /// Run folders, or run ids below --output-dir. Further runs are compared with the first.
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
 
@@ -21,11 +20,11 @@ pub(crate) struct ReportArguments {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Where runs are looked for by their ids.
+    /// Folder in which run ids are looked up.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
 
-    /// Print what was written as JSON.
+    /// Print the written files as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 

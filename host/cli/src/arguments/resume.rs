@@ -22,7 +22,7 @@ pub(super) fn resume(text: &str) -> Result<Resume, Infallible> {
 }
 
 impl RunArguments {
-    /// Whether a run is gone on with.
+    /// Returns whether a run is gone on with.
     pub(crate) fn is_resumed(&self) -> bool {
         self.resume.is_some()
     }
@@ -50,7 +50,7 @@ impl RunArguments {
             }
         }
         if self.config.path().as_os_str().is_empty() {
-            return Err(("no suite is given".to_owned(), "name the suite that the run was begun with"));
+            return Err(("no suite is given".to_owned(), "name the suite that the run was started with"));
         }
         Ok(self)
     }

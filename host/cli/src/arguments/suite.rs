@@ -16,11 +16,11 @@ pub(crate) struct DistillArguments {
     #[arg(value_name = "CONFIG")]
     pub(crate) config: PathBuf,
 
-    /// What the template is to be called.
+    /// Name of the template.
     #[arg(long, value_name = "NAME")]
     pub(crate) builtin_name: String,
 
-    /// Its version; by default the next one.
+    /// The version; by default the next one.
     #[arg(long, value_name = "vN")]
     pub(crate) version: Option<String>,
 
@@ -35,9 +35,9 @@ pub(crate) struct DistillArguments {
 /// What is made of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InitKind {
-    /// Binds the template, and says where it runs.
+    /// A file that names the template and says where it runs.
     RunConfig,
-    /// A suite of its own, of which everything may be edited.
+    /// A suite that you can edit.
     PipelineConfig,
 }
 
@@ -54,15 +54,15 @@ pub(crate) struct InitArguments {
     #[arg(value_name = "SUITE")]
     pub(crate) suite: String,
 
-    /// Its version; by default the latest.
+    /// The version; by default the latest.
     #[arg(long, value_name = "vN")]
     pub(crate) version: Option<String>,
 
-    /// What is made of it.
+    /// Kind of file to create.
     #[arg(long, value_enum, default_value = "run-config")]
     pub(crate) mode: InitKind,
 
-    /// The file to write; by default a new one in run_configs or custom, beside the folder of all templates.
+    /// The file to write; by default a new one in run_configs or custom, next to the folder of templates.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -87,20 +87,20 @@ pub(crate) struct LockArguments {
     #[command(flatten)]
     pub(crate) config: ConfigArguments,
 
-    /// Write nothing: say what is another than what was locked.
+    /// Write nothing; print the differences from the lock.
     #[arg(long, conflicts_with = "update")]
     pub(crate) check: bool,
 
-    /// Take over what differs: all of it, or a part: datasets, datasets.ID, plugins, prompts, backends, settings (and prompts
-    /// with them), host, suite.
+    /// Accept differences: all, or a part: datasets, datasets.ID, plugins, prompts, backends, settings
+    /// (with prompts), host, suite.
     #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
     pub(crate) update: Option<String>,
 
-    /// The lock; by default the suite's file with .gage.lock in place of .yaml.
+    /// The lock file; by default the suite's file with .gage.lock instead of .yaml.
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
 
-    /// Fetch no dataset: use what was fetched before.
+    /// Fetch no dataset; use only datasets fetched before.
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
@@ -126,7 +126,7 @@ impl LockArguments {
         let message = match named.as_str() {
             "" => "no suite is given".to_owned(),
             part => {
-                format!("no suite is given: `{part}` is taken for the part that is updated, and is no file")
+                format!("no suite is given: `{part}` was read as the part to update, and is not a file")
             }
         };
         Err((
@@ -143,8 +143,8 @@ Examples:
 
 Exit codes:
   0    everything is as it was written, and every figure comes out again
-  2    it is no run folder
-  3    a file is another than what was written, or a figure is";
+  2    the folder is not a run folder
+  3    a file or a figure differs from what the run recorded";
 
 #[derive(Args, Debug)]
 #[command(after_help = VERIFY_EXAMPLES)]
@@ -152,7 +152,7 @@ pub(crate) struct VerifyArguments {
     #[command(flatten)]
     pub(crate) named: NamedRunArguments,
 
-    /// Compare digests and checksums alone; do not score again.
+    /// Compare digests and checksums only; do not score again.
     #[arg(long)]
     pub(crate) files_only: bool,
 
@@ -164,23 +164,23 @@ pub(crate) struct VerifyArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print nothing where everything is as it was.
+    /// Print nothing if the run is unchanged.
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// List the runs in a folder, with what came of them.
+    /// List the runs in a folder, with their first figures.
     #[command(after_help = RUNS_LIST_EXAMPLES)]
     List(RunsFolderArguments),
-    /// Show a run: what it was made from, its state, its files.
+    /// Show the identity, the state and the files of a run.
     Show(RunsShowArguments),
-    /// Choose the run that the others of its suite are compared with; without a run, list what was chosen.
+    /// Choose the baseline of a suite; without a run, list the baselines.
     Baseline(RunsBaselineArguments),
-    /// Show the figures of a suite over time, and how often scores change between equal runs.
+    /// Show the figures of a suite over time, and its flip rate.
     Trend(RunsTrendArguments),
-    /// Say which runs could go, and delete them with --yes.
+    /// List runs that could be deleted; delete them with --yes.
     Gc(RunsGcArguments),
 }
 
@@ -217,7 +217,7 @@ pub(crate) struct RunsBaselineArguments {
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<PathBuf>,
 
-    /// Take back what was chosen for this suite.
+    /// Remove the baseline of this suite.
     #[arg(long, value_name = "SUITE", conflicts_with = "run")]
     pub(crate) remove: Option<String>,
 
@@ -237,11 +237,11 @@ pub(crate) struct RunsTrendArguments {
     #[arg(value_name = "SUITE")]
     pub(crate) suite: String,
 
-    /// Show this metric alone.
+    /// Show only this metric.
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Option<String>,
 
-    /// Show at most this many of the newest runs.
+    /// Maximum number of runs, the newest.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = super::positive)]
     pub(crate) last: usize,
 
@@ -258,11 +258,11 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = RUNS_GC_EXAMPLES)]
 pub(crate) struct RunsGcArguments {
-    /// Keep this many of the newest runs.
+    /// Number of newest runs to keep.
     #[arg(long, value_name = "N", required_unless_present = "unfinished")]
     pub(crate) keep: Option<usize>,
 
-    /// Let only runs go that were killed or interrupted. They could still be resumed.
+    /// Delete only killed and interrupted runs. They could still be resumed.
     #[arg(long)]
     pub(crate) unfinished: bool,
 

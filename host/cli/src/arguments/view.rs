@@ -15,21 +15,19 @@ Ends by Ctrl-C.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ViewArguments {
-    /// The folder of runs. Nothing outside of it is read, and no run in it is changed.
+    /// Folder of runs. Nothing outside it is read, and no run is changed.
     #[arg(value_name = "DIR", env = "GAGE_HOST_OUTPUT_DIR", default_value = "runs")]
     pub(crate) folder: PathBuf,
 
-    /// The port to listen at; 0 takes one that is free.
+    /// Port to listen on; 0 selects a free one.
     #[arg(long, env = "GAGE_HOST_PORT", value_name = "PORT", default_value_t = 7878)]
     pub(crate) port: u16,
 
-    /// The address to listen at. Anything but this machine's own shows every prompt and answer to whoever
-    /// reaches it: there is no password.
+    /// Address to listen on. There is no password: everyone who can reach it can read every prompt and answer.
     #[arg(long, env = "GAGE_HOST_HOST", value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: IpAddr,
 
-    /// A name by which browsers ask for this machine, besides localhost and its addresses; may be given
-    /// several times.
+    /// Further host name of this machine that browsers may use; may be given several times.
     #[arg(long = "allow-host", env = "GAGE_HOST_ALLOW_HOST", value_name = "NAME", value_delimiter = ',')]
     pub(crate) allowed_hosts: Vec<String>,
 
@@ -37,7 +35,7 @@ pub(crate) struct ViewArguments {
     #[arg(long)]
     pub(crate) open: bool,
 
-    /// Print nothing but what is wrong.
+    /// Print only errors.
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }

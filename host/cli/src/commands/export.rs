@@ -57,7 +57,7 @@ fn usual_path(run: &Path, format: ExportFormat) -> PathBuf {
 fn refuse(error: ExportError) -> ExitCode {
     let help = match &error {
         ExportError::NotEnded { .. } => {
-            Some("go on with it by --resume, or export what is there with --partial")
+            Some("continue it with --resume, or export the finished part with --partial")
         }
         ExportError::Exists { .. } => Some("replace it with --force, or name another place with --out"),
         ExportError::Write { .. } => Some("name another place with --out"),

@@ -67,16 +67,15 @@ fn help_for(error: &RunnerError) -> Option<String> {
         RunnerError::LockOfAnotherSuite { .. } => {
             "name the right one with --lock, or make one with `gage-host lock`"
         }
-        RunnerError::RunExists { .. } => "go on with it by --resume, or choose another --run-id",
+        RunnerError::RunExists { .. } => "continue it with --resume, or choose another --run-id",
         RunnerError::UnreadableRuns { .. } => "name the run by --resume RUN",
         RunnerError::NothingToResume { .. } => {
-            "each has come to its end, is written by a process now, or was begun with another \
-             configuration: name one by --resume RUN (`gage-host runs list` shows them), or leave --resume out"
+            "every run is finished, in use by another process, or was started with a different configuration: name one by --resume RUN (`gage-host runs list` shows them), or leave --resume out"
         }
         RunnerError::OutputFolder { .. } => "choose another --output-dir",
         RunnerError::MetricsAddress { .. } => "choose another --metrics-listen",
         RunnerError::HttpRecording(_) => {
-            "--record goes on with a file of its own; --replay needs one that it wrote"
+            "--record can only append to a recording; --replay needs a file written by --record"
         }
         RunnerError::CacheWithRecording | RunnerError::NoCacheFolder | RunnerError::AnswerCache(_) => {
             "name another folder, or leave the cache off: --cache=off"
@@ -87,7 +86,7 @@ fn help_for(error: &RunnerError) -> Option<String> {
         }
         RunnerError::Rescore(RescoreError::UnknownTask { .. }) => "give a suite with tasks of the run",
         RunnerError::UntrustedManifest { .. } => {
-            "restore it from a copy; `gage-host verify` says what else was changed"
+            "restore it from a copy; `gage-host verify` lists other changes"
         }
         RunnerError::NothingToScore { .. } => "run it: `gage-host run SUITE --resume RUN`",
         RunnerError::NoConfiguration { .. } => "give one with --config",
@@ -98,7 +97,7 @@ fn help_for(error: &RunnerError) -> Option<String> {
             "a process writes to it now: wait for its end"
         }
         RunnerError::NoFigures { is_being_written: false, .. } => {
-            "go on with it by `gage-host run SUITE --resume RUN`"
+            "continue it with `gage-host run SUITE --resume RUN`"
         }
         _ => return None,
     };

@@ -61,7 +61,7 @@ fn print_stale(
         terminal::print_line(format_args!("{:#}", to_json(differences)))?;
     }
     terminal::eprint_line(format_args!(
-        "error: there is a lock {} already, and the suite is another than it says\n\n{}\n  help: take all of this \
+        "error: the lock {} exists, and the suite differs from it\n\n{}\n  help: take all of this \
          over with --update, or a part of it with --update PART; the lock is as it was{}",
         outcome.path.display(),
         table(differences),

@@ -14,7 +14,7 @@ const BEFORE: usize = 8;
 /// Prints that a suite differs from its lock, and gives the exit code for it.
 pub(super) fn refuse_mismatch(path: &Path, differences: &[Difference]) -> ExitCode {
     terminal::eprint_line(format_args!(
-        "error: the suite is another than the one that was locked in {}\n\n{}\n  help: go back to what was locked; or look at it \
+        "error: lock mismatch: the suite differs from {}\n\n{}\n  help: go back to what was locked; or look at it \
          with `gage-host lock SUITE --check`, and take it over with `gage-host lock SUITE --update`{}",
         path.display(),
         table(differences),
@@ -32,8 +32,7 @@ pub(super) fn show(differences: &[Difference]) {
 pub(super) fn help_for_redacted(differing: &[Difference]) -> &'static str {
     match differing.iter().any(|one| one.place.starts_with("settings.redacted")) {
         true => {
-            "\n  help: `settings.redacted` holds digests of values that are not written down: set the variable of such a value to \
-             what it was; or, where it was meant to change, take it over with `gage-host lock SUITE --update settings`. Keys that \
+            "\n  help: `settings.redacted` holds digests of values that are not recorded: set the variable of such a value to its old value; or, if the change is intended, take it over with `gage-host lock SUITE --update settings`. Keys that \
              only say who asks belong into `api_key` or `headers`, which no lock pins"
         }
         false => "",

@@ -113,26 +113,25 @@ fn print_notes(outcome: &RunOutcome) {
 fn print_stop(reason: &StopReason, again: &str, of: OutcomeOf) {
     match reason {
         StopReason::Requested if of == OutcomeOf::Score => {
-            terminal::eprint_line("interrupted; not all answers are scored: score the run once more");
+            terminal::eprint_line("interrupted; some answers are not scored: score the run again");
         }
-        StopReason::Requested => terminal::eprint_line(format_args!("interrupted; go on with {again}")),
+        StopReason::Requested => terminal::eprint_line(format_args!("interrupted; continue with {again}")),
         StopReason::Budget(text) => {
             terminal::eprint_line(format_args!(
-                "incomplete: a budget is used up: {text}; go on with a larger one and {again}"
+                "incomplete: a budget is used up: {text}; continue with a larger one and {again}"
             ));
         }
         StopReason::BackendRefused { backend_id, message } => {
             let message = format!("the backend `{backend_id}` refuses every request: {message}");
             let help = format!(
-                "see to its key, and to what the account may use; then go on with {again}. What had no answer is not \
-                 recorded"
+                "check the key and the account, then continue with {again}. Unanswered samples are not recorded"
             );
             terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
         StopReason::ModelLost { backend_id, message } => {
             let message = format!("the model of the backend `{backend_id}` is lost: {message}");
             let help = format!(
-                "see to its file and to memory, then go on with {again}. What had no answer is not recorded"
+                "check the model file and the memory, then continue with {again}. Unanswered samples are not recorded"
             );
             terminal::usage_error(&gage_core::printable_line(&message), Some(&help));
         }
@@ -145,7 +144,7 @@ fn shortfall_line(shortfall: &Shortfall, again: &str) -> String {
         Shortfall::InvalidRows(invalid) => invalid.to_string(),
         Shortfall::FailedFast { sample, is_whole_run } => {
             let what = if *is_whole_run { "run" } else { "task" };
-            format!("{sample}, and the {what} ended there (fail_fast); go on with {again}")
+            format!("{sample}, and the {what} ended there (fail_fast); continue with {again}")
         }
         Shortfall::Coverage(coverage) => coverage_line(coverage),
         Shortfall::ParentEndedEarly { run_id, reason } => {
@@ -169,7 +168,7 @@ fn coverage_line(coverage: &CoverageShortfall) -> String {
     if coverage.total_is_least {
         // The coverage is at most that.
         return format!(
-            "{task_id}: {scored} of the {total} samples that it came to were scored, and nobody knows how many were left; \
+            "{task_id}: {scored} of {total} processed samples were scored; the number of remaining samples is unknown; \
              the suite asks for {wanted:.1} % of all (min_coverage)"
         );
     }
@@ -247,8 +246,8 @@ mod tests {
         let failed =
             |is_whole_run| Shortfall::FailedFast { sample: "t: a: timeout".to_owned(), is_whole_run };
         for (shortfall, expected) in [
-            (failed(true), "t: a: timeout, and the run ended there (fail_fast); go on with AGAIN"),
-            (failed(false), "t: a: timeout, and the task ended there (fail_fast); go on with AGAIN"),
+            (failed(true), "t: a: timeout, and the run ended there (fail_fast); continue with AGAIN"),
+            (failed(false), "t: a: timeout, and the task ended there (fail_fast); continue with AGAIN"),
             (coverage(0, 0, false), "t: there is no sample, so there is no figure"),
             (coverage(0, 4, false), "t: none of 4 samples were scored, so there is no figure"),
             (

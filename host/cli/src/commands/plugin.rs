@@ -70,7 +70,7 @@ fn refuse_tool(error: &ToolError) -> ExitCode {
     terminal::usage_error(&error.message, error.help.as_deref())
 }
 
-/// How the component is run: as the entry of a suite says that names this file.
+/// Returns how the component is run: as the entry of a suite says that names this file.
 fn setup_for(file: &Path, config: Option<&Path>) -> Result<InstanceSetup, ExitCode> {
     let source = Some(file.display().to_string());
     let Some(path) = config else { return Ok(InstanceSetup { source, ..InstanceSetup::default() }) };

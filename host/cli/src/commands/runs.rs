@@ -97,7 +97,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
     }
     let is_written = RunFolder::is_being_written(&folder);
     let status = match (manifest.status, is_written) {
-        (RunStatus::Running, false) => "killed; go on with it by --resume",
+        (RunStatus::Running, false) => "killed; continue it with --resume",
         (status, _) => status.name(),
     };
     let mut lines = vec![

@@ -96,7 +96,7 @@ pub(crate) fn source(arguments: &ConfigArguments) -> SuiteSource {
     }
 }
 
-/// How the datasets of a suite are found that are at hand: nothing is fetched.
+/// Returns how the datasets of a suite are found that are at hand: nothing is fetched.
 pub(crate) fn at_hand(cache_folder: Option<&Path>, with_digests: bool) -> LocateOptions<'_> {
     LocateOptions {
         with_digests,

@@ -20,7 +20,7 @@ pub(super) fn stop_on_signal(stop: CancelToken) -> std::io::Result<()> {
 async fn wait_and_stop(stop: CancelToken) {
     signal().await;
     stop.cancel();
-    terminal::eprint_line("\nstopping: what is in flight is finished; once more to stop at once");
+    terminal::eprint_line("\nstopping after the samples in flight; press Ctrl-C again to stop at once");
     signal().await;
     std::process::exit(ExitCode::Interrupted as i32);
 }
@@ -69,7 +69,8 @@ pub(super) async fn signal() {
     }
 }
 
-/// Whether the process was begun with SIGHUP ignored, as by `nohup`. Where the system does not say it, it was where its
+/// Returns whether the process was begun with SIGHUP ignored, as by `nohup`. Where the system does not say it, it
+/// was where its
 /// standard output and error streams are no terminal, as `nohup` leaves them.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {

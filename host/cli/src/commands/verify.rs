@@ -93,7 +93,7 @@ fn text(checked: &VerifyReport, again: &RescoreCheck, is_good: bool) -> String {
     let is_part = matches!(manifest.status, RunStatus::Interrupted | RunStatus::Running);
     if is_part {
         lines.push(format!(
-            "the run is {}: what it came to is compared; go on with it by `gage-host run SUITE --resume RUN`",
+            "the run is {}: what it came to is compared; continue it with `gage-host run SUITE --resume RUN`",
             manifest.status.name()
         ));
     }

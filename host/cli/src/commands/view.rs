@@ -21,7 +21,7 @@ pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
     let address = address_to_open(viewer.address());
     if !arguments.host.is_loopback() {
         terminal::eprint_line(format_args!(
-            "warning: whoever reaches {} can read every prompt and answer of {}; there is no password",
+            "warning: everyone who can reach {} can read every prompt and answer of {}; there is no password",
             viewer.address(),
             gage_config::shown_path(&arguments.folder)
         ));

@@ -253,7 +253,7 @@ fn coverage_of_two_stopped_runs_is_of_what_they_planned() {
     assert_eq!((found.tasks[0].total, found.tasks[0].not_reached), (200, 0));
     let found = compared(stopped(TaskCompleteness::Unknown), Run::of(&scores(50, 0)), gate(0.2));
     assert_eq!(found.verdict, Some(Verdict::Incomplete));
-    insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' ended early (cut off), and nobody knows of how many samples: finish it with `run --run-id base --resume` first");
+    insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' ended early (cut off), and its number of samples is unknown: finish it with `run --run-id base --resume` first");
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn what_no_run_has_is_named_with_what_is_meant() {
         assert!(matches!(error, CompareError::UnknownInGate { .. }));
         error.to_string()
     };
-    insta::assert_snapshot!(error(GateSpec::new("mm", 0.1)), @"the gate names the metric 'mm', of which neither run has figures that can be compared; did you mean 'm'?; known are: m");
+    insta::assert_snapshot!(error(GateSpec::new("mm", 0.1)), @"the gate names the metric 'mm', but neither run has comparable figures of it; did you mean 'm'?; known are: m");
     let of_task = GateSpec { task_id: Some("tt".to_owned()), ..GateSpec::new("m", 0.1) };
     insta::assert_snapshot!(error(of_task), @"the gate names the task 'tt', which neither run has; did you mean 't'?; known are: t");
     let sub = SubScoreGate { name: "f1".to_owned(), margin: 0.1, higher_is_better: None };

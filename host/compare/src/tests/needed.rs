@@ -1,4 +1,4 @@
-//! How many samples of 0 and 1 tell, held against sums over all outcomes.
+//! Numbers of samples needed, checked against sums over all outcomes.
 
 use super::super::binomial::{at_least, likely_probabilities};
 use super::super::mcnemar;

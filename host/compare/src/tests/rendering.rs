@@ -1,4 +1,4 @@
-//! What people and build servers see.
+//! Output for people and build servers.
 
 use super::super::{Comparison, github_annotations, markdown, render_comparison};
 use super::runs::{Run, compared, gate, scores};

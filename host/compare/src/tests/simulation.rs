@@ -1,4 +1,4 @@
-//! How often gates are wrong, over thousands of simulated runs.
+//! Error rates of gates over thousands of simulated runs.
 
 use super::super::measure::Measure;
 use super::super::noninferiority::{ScoreUnits, normal_quantile};
@@ -18,7 +18,7 @@ fn uniform(random: &mut SplitMix64) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// How many of 10,000 gates may be wrong with the chance alpha: five standard errors more.
+/// Returns how many of 10,000 gates may be wrong with the chance alpha: five standard errors more.
 fn most_wrong() -> u32 {
     let count = f64::from(GATES);
     (count * ALPHA + 5.0 * (count * ALPHA * (1.0 - ALPHA)).sqrt()) as u32

@@ -1,4 +1,4 @@
-//! What gates say, and in which words.
+//! Verdicts of gates and their wording.
 
 use super::super::{CompareOptions, IdentityPart, Verdict};
 use super::runs::{Run, compared, compared_with, gate, scores, task};

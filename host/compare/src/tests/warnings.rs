@@ -1,4 +1,4 @@
-//! What is told beside an answer: clusters that are gone, margins that nothing is as large as, tasks and metrics that only
+//! Warnings next to a verdict: clusters that are gone, margins that nothing is as large as, tasks and metrics that only
 //! one of the runs has, and gates that nothing can be asked of.
 
 use super::super::{

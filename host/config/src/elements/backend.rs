@@ -18,7 +18,7 @@ use strum::VariantArray;
 /// One backend.
 #[derive(Clone, Debug)]
 pub struct BackendSpec {
-    /// Its name within the configuration; for one that stands within a role adapter, that of
+    /// The name within the configuration; for one that stands within a role adapter, that of
     /// the adapter.
     pub backend_id: String,
     /// What it is.
@@ -82,7 +82,7 @@ impl BackendSpec {
         }
     }
 
-    /// Whether it runs in this process, and costs nothing but time.
+    /// Returns whether it runs in this process, and costs nothing but time.
     pub fn is_local(&self) -> bool {
         matches!(self.kind, BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_))
     }

@@ -27,7 +27,7 @@ pub enum OnInvalid {
 /// One dataset.
 #[derive(Clone, Debug)]
 pub struct DatasetSpec {
-    /// Its name within the configuration.
+    /// The name within the configuration.
     pub dataset_id: String,
     /// Where the rows are.
     pub source: DataSource,

@@ -29,7 +29,7 @@ pub struct GateSpec {
 /// What a further figure of a metric must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubScoreGate {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The largest loss that is accepted, in its own units; greater than 0.
     pub margin: f64,

@@ -45,9 +45,9 @@ pub struct JudgeStep {
 /// One judge.
 #[derive(Clone, Debug)]
 pub struct JudgeSpec {
-    /// Its name in results; default: that of its role.
+    /// The name in results; default: that of its role.
     pub judge_id: Option<String>,
-    /// Its role; where it is missing the only one of the type `judge_model`.
+    /// The role; where it is missing the only one of the type `judge_model`.
     pub adapter_id: Option<String>,
     /// What reads the reply, and renders the prompt where the role has none; default `verdict`.
     pub judge: PluginCall,

@@ -32,13 +32,13 @@ pub enum AggregationSpec {
 /// One metric.
 #[derive(Clone, Debug)]
 pub struct MetricSpec {
-    /// Its name in results.
+    /// The name in results.
     pub metric_id: String,
     /// What computes it.
     pub implementation: PluginReference,
     /// How the scores of the samples become one figure; default: what the metric says.
     pub aggregation: Option<AggregationSpec>,
-    /// Its parameters: a mapping, with the places of its values.
+    /// The parameters: a mapping, with the places of its values.
     pub params: Node,
     /// Where it is written.
     pub span: Span,

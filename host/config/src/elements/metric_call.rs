@@ -51,7 +51,7 @@ fn unclosed(text: &str) -> Option<String> {
     Some(match text.rfind(')').filter(|close| *close > open) {
         None => format!("the parenthesis at character {} of `{text}` is never closed; add `)`", place(open)),
         Some(close) => format!(
-            "`{}` stands behind the closing parenthesis at character {} of `{text}`",
+            "unexpected `{}` after the closing parenthesis at character {} of `{text}`",
             text[close + 1..].trim(),
             place(close)
         ),
@@ -161,7 +161,7 @@ mod tests {
             ),
             ("m(a=1,a=2)", "the parameter `a` occurs twice in `m(a=1,a=2)`"),
             ("m(a=1", "the parenthesis at character 2 of `m(a=1` is never closed; add `)`"),
-            ("m(a=1) x", "`x` stands behind the closing parenthesis at character 6 of `m(a=1) x`"),
+            ("m(a=1) x", "unexpected `x` after the closing parenthesis at character 6 of `m(a=1) x`"),
         ] {
             assert_eq!(read(text), Err(message.to_owned()), "{text}");
         }

@@ -205,7 +205,7 @@ impl PluginSpec {
 }
 
 impl Grants {
-    /// Whether nothing is granted.
+    /// Returns whether nothing is granted.
     pub fn is_empty(&self) -> bool {
         *self == Grants::default()
     }

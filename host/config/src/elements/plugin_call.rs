@@ -12,7 +12,7 @@ use crate::source::Span;
 pub struct PluginCall {
     /// The plugin.
     pub reference: PluginReference,
-    /// Its parameters: a mapping, with the places of its values.
+    /// The parameters: a mapping, with the places of its values.
     pub params: Node,
     /// Where it is written.
     pub span: Span,

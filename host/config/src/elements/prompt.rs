@@ -20,9 +20,9 @@ pub struct PromptMessage {
 /// One prompt.
 #[derive(Clone, Debug)]
 pub struct PromptSpec {
-    /// Its name within the configuration.
+    /// The name within the configuration.
     pub prompt_id: String,
-    /// Its messages; at least one.
+    /// The messages; at least one.
     pub messages: Vec<PromptMessage>,
     /// Defaults for `params`.
     pub params: gage_core::Object,

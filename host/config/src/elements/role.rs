@@ -27,7 +27,7 @@ pub enum RoleType {
 }
 
 impl RoleType {
-    /// Whether a role adapter's component may stand between a step and such a role.
+    /// Returns whether a role adapter's component may stand between a step and such a role.
     pub fn takes_adapter(self) -> bool {
         matches!(self, RoleType::ContextProvider | RoleType::ToolProvider | RoleType::HelperModel)
     }
@@ -41,13 +41,13 @@ impl RoleType {
 /// One role.
 #[derive(Clone, Debug)]
 pub struct RoleAdapterSpec {
-    /// Its name within the configuration.
+    /// The name within the configuration.
     pub adapter_id: String,
     /// What it does.
     pub role_type: RoleType,
     /// The component that says what is sent to the backend and what its reply means, or that answers itself.
     pub adapter: Option<PluginCall>,
-    /// Its backend, by id; those that stand within adapters have the adapter's id. Empty where there is
+    /// The backend, by id; those that stand within adapters have the adapter's id. Empty where there is
     /// none, which a role with an `adapter` need not have.
     pub backend_id: String,
     /// The prompt that renders its requests; without one the sample's own messages are sent.

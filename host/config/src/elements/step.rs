@@ -34,9 +34,9 @@ impl RequestKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ContinuationText {
-    /// Its content; the default.
+    /// The content; the default.
     Content,
-    /// Its id, usually a letter.
+    /// The id, usually a letter.
     Id,
 }
 

@@ -1,4 +1,4 @@
-//! What each step needs and what it leaves for those behind it: the order of a task follows from it.
+//! Inputs and results of each step, from which the order of a task follows.
 
 use crate::elements::role::RoleType;
 
@@ -60,7 +60,7 @@ pub(crate) enum StepKind {
 pub(crate) struct StepContract {
     /// The step.
     pub(crate) kind: StepKind,
-    /// Its name in a configuration.
+    /// The name in a configuration.
     pub(crate) name: &'static str,
     /// What must be there before it.
     pub(crate) needs: &'static [StepOutput],
@@ -118,7 +118,7 @@ impl StepKind {
         &CONTRACTS[self as usize]
     }
 
-    /// Its name in a configuration.
+    /// Returns its name in a configuration.
     pub(crate) fn name(self) -> &'static str {
         self.contract().name
     }

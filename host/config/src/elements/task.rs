@@ -49,9 +49,9 @@ pub enum LoopMode {
 /// One task, with everything that it inherits filled in.
 #[derive(Clone, Debug)]
 pub struct TaskSpec {
-    /// Its name within the configuration.
+    /// The name within the configuration.
     pub task_id: String,
-    /// Its dataset, by id.
+    /// The dataset, by id.
     pub dataset_id: String,
     /// What happens to a sample.
     pub steps: Steps,

@@ -57,7 +57,7 @@ pub(super) fn check_names(root: &Node, public: &Value, problems: &mut Problems) 
             ),
             None => (format!("this {noun} holds a secret"), "write another one"),
         };
-        let message = format!("{what}: {noun}s stand in locks, records and reports as they are");
+        let message = format!("{what}: {noun}s appear in locks, records and reports as they are");
         problems.error(node.span, &path, message).help(help);
     };
     let metadata = root.get("metadata").and_then(|metadata| metadata.get("name"));
@@ -100,7 +100,8 @@ pub(super) fn check_names(root: &Node, public: &Value, problems: &mut Problems) 
     }
 }
 
-/// Whether a list has an entry of this id. One that could not be read is an error already, and what names it is right.
+/// Returns whether a list has an entry of this id. One that could not be read is an error already, and what names
+/// it is right.
 fn is_written(root: &Node, list: &str, key: &str, id: &str) -> bool {
     let entries = root.get(list).and_then(Node::as_list).unwrap_or_default();
     entries.iter().any(|entry| entry.get(key).and_then(Node::as_text).is_some_and(|known| known == id))

@@ -46,7 +46,7 @@ pub(crate) fn secrets_in(key: &str, text: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// Whether what would be a secret is none: a mark of one, or a password that is only named by variables.
+/// Returns whether what would be a secret is none: a mark of one, or a password that is only named by variables.
 fn is_public(secret: &str) -> bool {
     let password = secret.split_once(':').map_or(secret, |(_, password)| password);
     secret == SECRET_MARK || password == SECRET_MARK || literals(password).iter().all(|part| part.is_empty())
@@ -87,7 +87,7 @@ fn users_of_addresses(word: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether what stands before an `@` is a user, perhaps with a password, which may hold anything.
+/// Returns whether what stands before an `@` is a user, perhaps with a password, which may hold anything.
 fn is_user(text: &str) -> bool {
     let (user, password) =
         text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
@@ -111,12 +111,13 @@ fn user_of_proxy(word: &str) -> Option<Range<usize>> {
     (!password.is_empty() && !password.contains('/')).then_some(start..end)
 }
 
-/// Whether the parameter of an address holds a secret.
+/// Returns whether the parameter of an address holds a secret.
 fn is_secret_parameter(name: &str) -> bool {
     is_secret_key(name) || ["key", "sig", "pass"].contains(&name.to_lowercase().as_str())
 }
 
-/// Whether a secret was taken out already, whatever closes the address behind the mark: its own brace closes none.
+/// Returns whether a secret was taken out already, whatever closes the address behind the mark: its own brace
+/// closes none.
 fn is_mark(value: &str) -> bool {
     value.strip_prefix(SECRET_MARK).is_some_and(|rest| rest.chars().all(|one| CLOSING.contains(&one)))
 }

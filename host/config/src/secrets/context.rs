@@ -1,4 +1,4 @@
-//! What says that a value is a secret, or none, besides its own key: where it stands, and what stands beside it.
+//! Context that marks a value as a secret, besides its own key: where it stands, and what stands beside it.
 
 use super::is_secret_key;
 use crate::node::{Entry, Node, NodeValue};
@@ -26,7 +26,8 @@ impl<'n> SecretContext<'n> {
         SecretContext { entries, is_backend }
     }
 
-    /// Whether the value of an entry, and all below it, is never written down. `pass`, `key` and `tokens` are ordinary names, and
+    /// Returns whether the value of an entry, and all below it, is never written down. `pass`, `key` and `tokens`
+    /// are ordinary names, and
     /// name secrets where a text is to be sent by a backend, or where a user or another secret stands beside it.
     pub fn is_secret(self, entry: &Entry) -> bool {
         const USERS: [&str; 4] = ["user", "username", "login", "account"];

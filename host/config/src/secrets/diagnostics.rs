@@ -1,4 +1,4 @@
-//! What of the lines of a suite an error may show.
+//! Redaction of the suite's lines in diagnostics.
 
 use super::addresses::{secrets_in, words};
 use super::is_secret_key;

@@ -19,7 +19,8 @@ impl Node {
         PublicConfig { path, granted: BTreeSet::new() }.value(self, "", false)
     }
 
-    /// Whether it is a number or a truth value. Behind a name that is none of a secret it is none either, whatever the
+    /// Returns whether it is a number or a truth value. Behind a name that is none of a secret it is none either,
+    /// whatever the
     /// variable is called that it came from: what it sets must be seen.
     fn is_scalar_but_text(&self) -> bool {
         matches!(self.value, NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_))

@@ -1,6 +1,6 @@
-//! How deep JSON text is nested.
+//! Nesting depth of JSON text.
 
-/// Whether objects and lists are nested deeper than that in some JSON.
+/// Returns whether objects and lists are nested deeper than that in some JSON.
 pub fn is_nested_deeper(json: &[u8], most: usize) -> bool {
     // Most texts have so few brackets that their order does not matter.
     memchr::memchr2_iter(b'[', b'{', json).nth(most).is_some() && depth_of(json) > most

@@ -1,4 +1,4 @@
-//! What a model says about a sample.
+//! Encoding of a model's output.
 
 use super::{JsonMembers, Member, always, list, serialize, text};
 use crate::Object;

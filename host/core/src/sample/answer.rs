@@ -1,4 +1,4 @@
-//! Whether a Sample says what is right in a way that metrics can use.
+//! Checks whether a Sample has a reference that metrics can use.
 
 use super::Sample;
 use crate::content::ContentPart;

@@ -1,4 +1,4 @@
-//! What a field must hold beyond its type, because something that reads it would break: a journal
+//! Checks of fields beyond their types, for the sake of their readers: a journal
 //! that names samples, a server that gets tools, a report that slices, a sandbox that is filled.
 
 use super::FewShotExample;

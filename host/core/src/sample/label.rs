@@ -41,7 +41,7 @@ pub(super) fn read(
     Some(label)
 }
 
-/// Whether a label stands for a reference. For media it may be any name of theirs.
+/// Returns whether a label stands for a reference. For media it may be any name of theirs.
 fn agrees(label: &str, reference: &Reference, options: &[ChoiceOption]) -> bool {
     let text = match reference.answer.as_slice() {
         [ContentPart::Media { .. }, ..] => return true,
@@ -56,7 +56,7 @@ fn agrees(label: &str, reference: &Reference, options: &[ChoiceOption]) -> bool 
         })
 }
 
-/// Whether two texts differ in no more than case, white space, punctuation around them, or the
+/// Returns whether two texts differ in no more than case, white space, punctuation around them, or the
 /// spelling of a number.
 fn is_same(one: &str, other: &str) -> bool {
     let words = |text: &str| -> Vec<String> {

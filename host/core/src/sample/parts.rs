@@ -1,4 +1,4 @@
-//! What a Sample consists of, beside messages.
+//! Parts of a Sample other than messages.
 
 use crate::content::{ContentPart, Message, Role, text_of};
 use crate::{LazyObject, Object};
@@ -7,9 +7,9 @@ use serde_json::Value;
 /// One candidate of a multiple-choice question. The order of the list is the order of display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceOption {
-    /// Its identifier, usually a letter.
+    /// The identifier, usually a letter.
     pub id: String,
-    /// Its text.
+    /// The text.
     pub content: String,
     /// Keys that are not known.
     pub extra: LazyObject,
@@ -41,9 +41,9 @@ impl Reference {
 pub struct FewShotExample {
     /// The question.
     pub messages: Vec<Message>,
-    /// Its candidates.
+    /// The candidates.
     pub options: Vec<ChoiceOption>,
-    /// Its right answers.
+    /// The right answers.
     pub references: Vec<Reference>,
     /// The first right answer as a string.
     pub label: Option<String>,
@@ -56,7 +56,7 @@ pub struct FewShotExample {
 }
 
 impl FewShotExample {
-    /// Whether its messages end with the answer.
+    /// Returns whether its messages end with the answer.
     pub(crate) fn is_answered(&self) -> bool {
         self.messages.last().is_some_and(|message| message.role == Role::Assistant)
     }

@@ -1,4 +1,4 @@
-//! What is read comes back in its standard form, which stays what it is.
+//! Samples are written in their standard form, which is stable.
 
 use crate::generated::{self, UNKNOWN};
 use gage_core::{EvalContext, FieldPath, JsonView, Sample};

@@ -15,7 +15,7 @@ pub fn violations(value: &Value) -> Vec<String> {
     SCHEMA.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Whether a problem is of a kind that no schema can express.
+/// Returns whether a problem is of a kind that no schema can express.
 fn is_beyond_a_schema(problem: &FieldError) -> bool {
     [
         "does not say what references[0] says",

@@ -116,7 +116,7 @@ impl CommitFolder {
             return Ok(None);
         };
         let record: Option<Record> = serde_json::from_slice(&bytes)
-            .inspect_err(|error| tracing::warn!("{}: {error}; it is made anew", path.display()))
+            .inspect_err(|error| tracing::warn!("{}: {error}; it is created again", path.display()))
             .ok();
         Ok(record.filter(|record| {
             record.format == FORMAT && record.commit == commit && record.name == name.to_string()
@@ -156,7 +156,7 @@ impl CommitFolder {
             return Ok(CachedFile::Missing);
         };
         if !metadata.is_file() {
-            return Ok(CachedFile::Wrong("it is no plain file".to_owned()));
+            return Ok(CachedFile::Wrong("it is not a regular file".to_owned()));
         }
         if metadata.len() != entry.bytes {
             return Ok(CachedFile::Wrong(format!(

@@ -10,7 +10,7 @@ const MAX_CONFIGS: usize = 10_000;
 /// One subset of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Subset {
-    /// Its name, `config_name`.
+    /// The name, `config_name`.
     pub(super) name: String,
     /// Whether it is the one where none is asked for.
     pub(super) is_default: bool,
@@ -111,7 +111,7 @@ fn splits(files: &Value) -> Result<Vec<(String, Vec<String>)>, String> {
             None => None,
         };
         if splits.iter().any(|(known, _)| *known == split) {
-            return Err(format!("the split '{split}' stands there twice"));
+            return Err(format!("the split '{split}' is listed twice"));
         }
         splits.push((split, patterns.ok_or(EXPECTED)?));
     }

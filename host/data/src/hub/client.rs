@@ -141,7 +141,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Whether a URL is on the endpoint's own host, port and scheme.
+    /// Returns whether a URL is on the endpoint's own host, port and scheme.
     fn is_own(&self, url: &Url) -> bool {
         url.origin() == self.endpoint.origin()
     }

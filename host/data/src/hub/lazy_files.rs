@@ -224,7 +224,7 @@ impl LazyHubFiles {
     }
 }
 
-/// Whether an error is of the hub as a whole, and not of one file.
+/// Returns whether an error is of the hub as a whole, and not of one file.
 fn is_of_all(error: &HubError) -> bool {
     matches!(
         error,

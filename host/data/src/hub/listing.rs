@@ -15,9 +15,9 @@ pub(super) struct Listing {
 /// One file of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct HubEntry {
-    /// Its path, as the server gives it: nothing about it is checked.
+    /// The path, as the server gives it: nothing about it is checked.
     pub(super) path: String,
-    /// Its size.
+    /// The size.
     pub(super) bytes: u64,
     /// What its content is.
     pub(super) oid: ObjectId,

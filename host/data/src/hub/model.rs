@@ -35,14 +35,14 @@ pub struct FetchedModel {
     pub path: String,
     /// Where it lies.
     pub local: PathBuf,
-    /// Its bytes.
+    /// The bytes.
     pub bytes: u64,
-    /// Its digest.
+    /// The digest.
     pub digest: Digest,
 }
 
 impl ModelReference {
-    /// Whether a text is a reference, and no path.
+    /// Returns whether a text is a reference, and no path.
     pub fn is_one(text: &str) -> bool {
         ["hub:", "https://", "http://"].iter().any(|scheme| text.starts_with(scheme))
     }

@@ -58,12 +58,12 @@ impl PartialFile {
         Ok(partial)
     }
 
-    /// How many bytes are there.
+    /// Returns how many bytes are there.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// How many bytes the whole file has, where that is known.
+    /// Returns how many bytes the whole file has, where that is known.
     pub(super) fn total(&self) -> Option<u64> {
         self.about.total
     }

@@ -18,7 +18,7 @@ impl RepositoryName {
     pub(super) fn parse(kind: HubKind, name: &str) -> Result<RepositoryName, HubError> {
         let invalid = |reason: &str| {
             HubError::Invalid(format!(
-                "'{}' is not the name of a {noun}: {reason}; write 'owner/name', as it stands in the address of the {noun}'s page",
+                "'{}' is not the name of a {noun}: {reason}; write 'owner/name', as in the address of the {noun}'s page",
                 gage_core::printable_line(name),
                 noun = kind.noun()
             ))
@@ -50,7 +50,7 @@ impl RepositoryName {
         self.0.split('/')
     }
 
-    /// Its folder in the cache. Names hold no `--`, so that no two share one.
+    /// Returns its folder in the cache. Names hold no `--`, so that no two share one.
     pub(super) fn folder(&self) -> String {
         self.0.replace('/', "--")
     }
@@ -62,7 +62,7 @@ impl std::fmt::Display for RepositoryName {
     }
 }
 
-/// Whether a text is a whole commit: 40 hexadecimal digits.
+/// Returns whether a text is a whole commit: 40 hexadecimal digits.
 pub(super) fn is_commit(text: &str) -> bool {
     text.len() == 40 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -61,12 +61,12 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), regex, is_plain })
     }
 
-    /// Whether it stands for one path only.
+    /// Returns whether it stands for one path only.
     pub(super) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// Whether the path is one of a data file that is meant.
+    /// Returns whether the path is one of a data file that is meant.
     pub(super) fn selects(&self, path: &str) -> bool {
         let name = last_part(path);
         if DESCRIPTIONS.contains(&name) && last_part(&self.text) != name {
@@ -78,7 +78,7 @@ impl Pattern {
     }
 }
 
-/// Whether a path is one of a data file, where nothing names it.
+/// Returns whether a path is one of a data file, where nothing names it.
 pub(super) fn is_ordinary(path: &str) -> bool {
     !DESCRIPTIONS.contains(&last_part(path)) && hidden_parts(path) == 0 && special_folders(path) == 0
 }

@@ -49,7 +49,7 @@ impl HubKind {
         }
     }
 
-    /// Which files of it can be read.
+    /// Returns which files of it can be read.
     pub(super) fn readable(self) -> &'static str {
         match self {
             HubKind::Dataset => {
@@ -137,11 +137,11 @@ pub struct HubDataset {
 /// One file of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubFile {
-    /// Its path in the repository.
+    /// The path in the repository.
     pub path: String,
     /// Where it lies.
     pub local: PathBuf,
-    /// Its size.
+    /// The size.
     pub bytes: u64,
     /// The digest of its bytes.
     pub digest: Digest,

@@ -77,7 +77,7 @@ impl Transfer<'_> {
                     first == Some(partial.length()) && (of.is_none() || total.is_none() || of == total);
                 if !is_next || !is_same_file {
                     partial.restart()?;
-                    let reason = "the server sends another range than the one that it was asked for";
+                    let reason = "the server sent a different range than requested";
                     return Err(RequestError::Passing(self.failure(reason)));
                 }
                 total = total.or(of);

@@ -53,13 +53,13 @@ pub struct UrlFetchOptions<'a> {
 /// A file that was fetched.
 #[derive(Clone, Debug)]
 pub struct FetchedFile {
-    /// Its address, without what may be secret in it.
+    /// The address, without what may be secret in it.
     pub address: String,
     /// Where it lies.
     pub local: PathBuf,
-    /// Its bytes.
+    /// The bytes.
     pub bytes: u64,
-    /// Its digest.
+    /// The digest.
     pub digest: Digest,
     /// Whether it lay in the cache already.
     pub was_there: bool,
@@ -179,7 +179,7 @@ impl WebModel {
         let found = Digest::of_reader(file).map_err(HubError::cache("read", &local))?;
         if found != digest {
             tracing::warn!(
-                "{} is damaged: its digest is {found}, not {digest}; it is fetched anew",
+                "{} is damaged: its digest is {found}, not {digest}; it is fetched again",
                 local.display()
             );
             return Ok(None);
@@ -231,7 +231,7 @@ impl WebModel {
             }
             HubError::Denied(_) => HubError::answer(
                 &self.url,
-                "the server lets nobody have it without a key (401 or 403); no token is sent to a server that is no hub",
+                "the server requires a key (401 or 403); tokens are sent only to hubs",
             ),
             other => other,
         }

@@ -188,9 +188,10 @@ impl Array {
         }
         match self.peek()? {
             None => Ok(()),
-            Some(_) => {
-                Err(LoaderError::Damaged(format!("more follows behind the end of the array, at {}", self.at)))
-            }
+            Some(_) => Err(LoaderError::Damaged(format!(
+                "unexpected text after the end of the array, at {}",
+                self.at
+            ))),
         }
     }
 

@@ -54,7 +54,7 @@ impl Chain {
         }
     }
 
-    /// How many records were read until now.
+    /// Returns how many records were read until now.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

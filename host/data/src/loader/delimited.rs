@@ -201,7 +201,7 @@ fn check_names(names: &[String], is_given: bool) -> Result<(), LoaderError> {
     let advice = if is_given {
         ""
     } else {
-        "; mend the line, or, if it is no header but a row, name the columns in 'columns'"
+        "; fix the line, or, if it is a row and not a header, name the columns in 'columns'"
     };
     let mut seen = std::collections::HashSet::new();
     for (position, name) in names.iter().enumerate() {

@@ -11,8 +11,7 @@ const SECOND: u8 = 0x8b;
 /// Bytes after the last member that begin no further one.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the gzip stream is over, and bytes follow that are no gzip (the first is {first:#04x}); unpack the file with gzip \
-     -dc, which passes over them, and pack it again"
+    "the gzip stream ended, and other bytes follow (the first is {first:#04x}); unpack the file with gzip -dc, which ignores them, and pack it again"
 )]
 pub(crate) struct TrailingBytesError {
     first: u8,

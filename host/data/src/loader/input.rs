@@ -104,7 +104,7 @@ impl Input {
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             LoaderError::Unsuited(format!(
-                "the text is not UTF-8 behind byte {}",
+                "the text is not UTF-8 after byte {}",
                 error.utf8_error().valid_up_to()
             ))
         })?;
@@ -126,7 +126,7 @@ fn fault(packing: Option<&str>, error: std::io::Error) -> LoaderError {
     }
 }
 
-/// Whether a line is no row.
+/// Returns whether a line is no row.
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii_start().is_empty()
 }

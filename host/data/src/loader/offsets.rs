@@ -37,7 +37,7 @@ impl Offsets {
         Ok(Offsets { file, offsets, order: order.into_iter(), blank })
     }
 
-    /// How many rows there are.
+    /// Returns how many rows there are.
     pub(crate) fn rows(&self) -> u64 {
         self.offsets.len() as u64
     }
@@ -56,7 +56,7 @@ impl Offsets {
     }
 }
 
-/// How many rows a plain JSONL file has.
+/// Returns how many rows a plain JSONL file has.
 pub(crate) fn count(file: File) -> std::io::Result<u64> {
     let mut rows = 0;
     scan(BufReader::with_capacity(1 << 18, file), |_, _| rows += 1)?;

@@ -47,7 +47,7 @@ impl Parquet {
         Ok(Parquet { file: same, reader, shape, leaves, columns: Vec::new(), group: 0, left: 0, row: 0 })
     }
 
-    /// How many rows there are.
+    /// Returns how many rows there are.
     pub(crate) fn rows(&self) -> u64 {
         let groups = self.reader.metadata().row_groups();
         groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()

@@ -43,7 +43,7 @@ impl Spool {
         Ok(Spool { file, folder, offsets, order: order.into_iter() })
     }
 
-    /// How many rows there are.
+    /// Returns how many rows there are.
     pub(crate) fn rows(&self) -> u64 {
         self.offsets.len() as u64 - 1
     }

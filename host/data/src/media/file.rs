@@ -12,7 +12,7 @@ pub(super) struct Content {
     pub(super) digest: Digest,
     /// How many bytes it has.
     pub(super) length: u64,
-    /// Its first bytes, or all of them.
+    /// The first bytes, or all of them.
     pub(super) bytes: Vec<u8>,
 }
 

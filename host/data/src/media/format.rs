@@ -68,7 +68,7 @@ impl Format {
         image::ImageFormat::from_mime_type(self.media_type()).filter(image::ImageFormat::reading_enabled)
     }
 
-    /// Whether a part of this kind may hold it. Content of no known type may be anything but an
+    /// Returns whether a part of this kind may hold it. Content of no known type may be anything but an
     /// image.
     fn fits(self, kind: MediaKind) -> bool {
         match kind {
@@ -199,7 +199,7 @@ pub(super) fn agree(
     }
     if !format.fits(kind) || is_pointer {
         let message = format!(
-            "it stands in a part '{}', but its content is {}{hint}",
+            "it is in a part '{}', but its content is {}{hint}",
             kind.type_name(),
             format.described()
         );

@@ -55,7 +55,7 @@ impl ImageCache {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => CachedImage::Absent,
             Ok(_) => CachedImage::Damaged,
             Err(error) => {
-                tracing::warn!("image cache {}: {error}; the image is made anew", self.folder.display());
+                tracing::warn!("image cache {}: {error}; the image is resized again", self.folder.display());
                 CachedImage::Damaged
             }
         }
@@ -86,7 +86,7 @@ impl ImageCache {
     }
 }
 
-/// Whether these are the bytes of a whole image of the right format and size.
+/// Returns whether these are the bytes of a whole image of the right format and size.
 fn is_sound(bytes: &[u8], key: CacheKey) -> bool {
     let Some(codec) = key.format.codec() else { return false };
     let size = || ImageReader::with_format(Cursor::new(bytes), codec).into_dimensions().ok();

@@ -102,7 +102,7 @@ pub(super) fn open<'a>(
     Ok(decoder)
 }
 
-/// How much memory decoding takes. Progressive JPEG holds coefficients of two bytes beside the pixels.
+/// Returns how much memory decoding takes. Progressive JPEG holds coefficients of two bytes beside the pixels.
 pub(super) fn decoding_bytes(total: u64, format: Format) -> u64 {
     if format == Format::Jpeg { total.saturating_mul(3) } else { total.saturating_mul(2) }
 }
@@ -117,7 +117,7 @@ pub(super) fn guarded<T>(
     let is_whole = is_whole(bytes, format);
     let name = format.media_type();
     let truncated = || {
-        let message = format!("the {name} ends early, behind byte {}; fetch or make it again", bytes.len());
+        let message = format!("the {name} ends early, after byte {}; fetch or create it again", bytes.len());
         Err(MediaError::new(MediaErrorKind::Truncated, message))
     };
     match result {

@@ -87,17 +87,17 @@ impl<'a> ReferenceTable<'a> {
         })
     }
 
-    /// Whether a message refers to media of this kind.
+    /// Returns whether a message refers to media of this kind.
     pub(super) fn has(&self, kind: MediaKind) -> bool {
         self.referenced(kind).next().is_some()
     }
 
-    /// Whether a message refers to this path or URL.
+    /// Returns whether a message refers to this path or URL.
     pub(super) fn refers_to(&self, kind: MediaKind, shown: &str) -> bool {
         self.referenced(kind).any(|entry| entry.shown == shown || entry.url == shown)
     }
 
-    /// Whether a message refers to this file, which is named without symbolic links.
+    /// Returns whether a message refers to this file, which is named without symbolic links.
     pub(super) fn refers_to_file(&self, kind: MediaKind, path: &Path) -> bool {
         self.referenced(kind).any(|entry| entry.path.as_deref() == Some(path))
     }

@@ -67,12 +67,12 @@ pub(super) fn sniff(head: &[u8]) -> Format {
     if is_text(head) { Format::Text } else { Format::Unknown }
 }
 
-/// Whether it is a pointer that Git LFS leaves where a file should be.
+/// Returns whether it is a pointer that Git LFS leaves where a file should be.
 pub(super) fn is_lfs_pointer(head: &[u8]) -> bool {
     head.starts_with(b"version https://git-lfs")
 }
 
-/// Whether the size of the header is one that bitmaps have, for text may begin with the same letters.
+/// Returns whether the size of the header is one that bitmaps have, for text may begin with the same letters.
 fn is_bitmap(head: &[u8]) -> bool {
     matches!(head.get(14..18), Some([12 | 16 | 40 | 52 | 56 | 64 | 108 | 124, 0, 0, 0]))
 }
@@ -100,7 +100,7 @@ fn iso_media(head: &[u8]) -> Format {
     }
 }
 
-/// Whether it is UTF-8 without control characters that no text has; the last character may be cut.
+/// Returns whether it is UTF-8 without control characters that no text has; the last character may be cut.
 fn is_text(head: &[u8]) -> bool {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

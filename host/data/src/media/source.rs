@@ -17,7 +17,7 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Whether it is the digest of a medium, as `sha256:…`.
+    /// Returns whether it is the digest of a medium, as `sha256:…`.
     pub(super) fn is_digest(written: &str) -> bool {
         written.parse::<Digest>().is_ok()
     }
@@ -89,7 +89,7 @@ fn scheme_of(written: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
-/// Whether it begins with a drive or a server, as on Windows.
+/// Returns whether it begins with a drive or a server, as on Windows.
 fn is_windows(written: &str) -> bool {
     let is_drive = matches!(written.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
     is_drive || written.starts_with("\\\\") || written.starts_with("//")

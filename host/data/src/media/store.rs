@@ -95,7 +95,7 @@ impl MediaStore {
         })
     }
 
-    /// How much was done so far.
+    /// Returns how much was done so far.
     #[cfg(test)]
     pub(super) fn stats(&self) -> MediaStats {
         *self.stats.lock()
@@ -174,13 +174,13 @@ impl MediaStore {
         files.prefetch(&written, is_stopped);
     }
 
-    /// How a relative path may be meant: as it is written, or with the content root in front.
+    /// Returns how a relative path may be meant: as it is written, or with the content root in front.
     fn spellings<'w>(&self, written: &'w str) -> impl Iterator<Item = &'w str> {
         let is_relative = !written.starts_with('/');
         [Some(written), self.roots.below_shown(written)].into_iter().flatten().filter(move |_| is_relative)
     }
 
-    /// How a file is reached that somebody has who puts it there, with or without the content root in front.
+    /// Returns how a file is reached that somebody has who puts it there, with or without the content root in front.
     fn provided(&self, written: &str) -> Result<Option<String>, MediaError> {
         let Some(files) = &self.options.files else { return Ok(None) };
         for path in self.spellings(written) {

@@ -5,7 +5,7 @@
 
 use super::format::Format;
 
-/// Whether the image has its end. A format whose decoder notices by itself counts as whole.
+/// Returns whether the image has its end. A format whose decoder notices by itself counts as whole.
 pub(super) fn is_whole(bytes: &[u8], format: Format) -> bool {
     let end = match format {
         Format::Png => png_end(bytes),
@@ -17,7 +17,7 @@ pub(super) fn is_whole(bytes: &[u8], format: Format) -> bool {
     end.is_some()
 }
 
-/// Whether a WebP image has a chunk of this name.
+/// Returns whether a WebP image has a chunk of this name.
 pub(super) fn has_riff_chunk(bytes: &[u8], name: &[u8; 4]) -> bool {
     let mut offset = 12;
     while let Some(header) = slice(bytes, offset, 8) {
@@ -98,7 +98,8 @@ fn gif_end(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// How long the header of a WAV file says that it is, where that is more than it has; nothing where the header does
+/// Returns how long the header of a WAV file says that it is, where that is more than it has; nothing where the
+/// header does
 /// not know, as of a file that was written while it was recorded.
 pub(super) fn missing_wav_bytes(head: &[u8], length: u64) -> Option<u64> {
     /// What writers put there that do not know the length: everything from here on.

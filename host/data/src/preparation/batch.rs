@@ -32,7 +32,7 @@ struct Item {
 
 /// The text of a row.
 enum Text {
-    /// Its place in `raw`.
+    /// The place in `raw`.
     Raw(usize),
     /// The digest of one that could not be read.
     Unread(String),

@@ -22,7 +22,7 @@ impl TokenCounter {
         Ok(TokenCounter { tokenizer })
     }
 
-    /// How many tokens a text has, without those that begin and end sequences; nothing where the
+    /// Returns how many tokens a text has, without those that begin and end sequences; nothing where the
     /// tokenizer fails on it.
     pub fn count(&self, text: &str) -> Option<u64> {
         self.tokenizer.encode_fast(text, false).ok().map(|encoding| encoding.len() as u64)

@@ -25,7 +25,7 @@ pub struct Reason {
 /// A row that is no Sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct Offender {
-    /// Its place in the run, from 0.
+    /// The place in the run, from 0.
     pub index: u64,
     /// What is wrong with it, with its file and its line.
     pub message: String,
@@ -152,7 +152,7 @@ impl Validation {
 }
 
 impl ValidationReport {
-    /// Whether there are no more invalid rows than a share of all.
+    /// Returns whether there are no more invalid rows than a share of all.
     pub fn is_within(&self, allowed: f64) -> bool {
         // Numbers of rows stay far below 2^53.
         self.invalid as f64 <= allowed * self.rows as f64

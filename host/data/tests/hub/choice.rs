@@ -1,4 +1,4 @@
-//! Which files are fetched.
+//! Choice of the files to fetch.
 
 use crate::support::{NAME, Setup, assert_parts, files_below, run};
 use gage_data::hub::{HubFormat, HubSource};

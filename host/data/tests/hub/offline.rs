@@ -1,4 +1,4 @@
-//! What works without a network.
+//! Offline use of fetched datasets.
 
 use crate::support::{COMMIT, NAME, Setup, assert_parts, rows, run};
 use gage_data::hub::{HubFile, HubSource};

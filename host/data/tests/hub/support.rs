@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared parts of the tests.
 
 use crate::hub_server::HubServer;
 use gage_data::hub::{HubDataset, HubError, HubKind, HubSource, HubTimings, NoProgress, fetch};

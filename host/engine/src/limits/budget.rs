@@ -338,7 +338,7 @@ fn usage_of_judges<'p>(
     judges.judges.iter().map(|judge| of(judge)).collect()
 }
 
-/// Whether the sample ended by a fault of the data, the world or a plugin, rather than by what the model
+/// Returns whether the sample ended by a fault of the data, the world or a plugin, rather than by what the model
 /// said.
 pub(crate) fn is_failure(outcome: Outcome) -> bool {
     match outcome {

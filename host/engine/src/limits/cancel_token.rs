@@ -80,7 +80,7 @@ impl CancelToken {
         }))
     }
 
-    /// Whether the end was asked for.
+    /// Returns whether the end was asked for.
     pub fn is_cancelled(&self) -> bool {
         self.0.drain.is_cancelled()
     }
@@ -107,7 +107,7 @@ impl CancelToken {
 }
 
 impl CancelState {
-    /// Its own reason, or that of the token that it is a child of.
+    /// Returns its own reason, or that of the token that it is a child of.
     fn reason(&self) -> Option<StopReason> {
         let own = self.reason.lock().clone();
         own.or_else(|| self.parent.as_ref()?.reason())
@@ -133,7 +133,7 @@ mod tests {
         StopReason::BackendRefused { backend_id: "b".to_owned(), message: "no".to_owned() }
     }
 
-    /// Whether each stage is reached: drain, budget exhausted, abort.
+    /// Returns whether each stage is reached: drain, budget exhausted, abort.
     fn stages(token: &CancelToken) -> [bool; 3] {
         let drain = token.cancelled().now_or_never().is_some();
         assert_eq!(drain, token.is_cancelled());

@@ -95,7 +95,7 @@ impl InvalidRows {
         counts.ends_inference = counts.are_too_many;
     }
 
-    /// Whether the model need not be asked about further rows.
+    /// Returns whether the model need not be asked about further rows.
     pub(crate) fn ends_inference(&self) -> bool {
         self.counts.lock().ends_inference
     }

@@ -93,7 +93,7 @@ impl RolePermits {
         Arc::clone(permits.or_insert_with(|| Arc::new(Semaphore::new(size))))
     }
 
-    /// How many requests of a role may be in flight.
+    /// Returns how many requests of a role may be in flight.
     pub(crate) fn concurrency_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> usize {
         let most = self.concurrency.min(backend.info().max_concurrency);
         most.min(role.pool_size.unwrap_or(usize::MAX)).max(1)

@@ -36,7 +36,7 @@ pub struct TaskReport {
 }
 
 impl TaskReport {
-    /// Whether it ended before all of its rows were dealt with.
+    /// Returns whether it ended before all of its rows were dealt with.
     pub fn ended_early(&self) -> bool {
         self.cut_off.is_some() || self.failure.is_some() || self.too_many_invalid.is_some()
     }

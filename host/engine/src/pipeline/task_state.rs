@@ -74,7 +74,7 @@ impl TaskState {
         }
     }
 
-    /// How the samples that are recorded ended.
+    /// Returns how the samples that are recorded ended.
     pub(crate) fn counts(&self) -> OutcomeCounts {
         *self.counts.lock()
     }

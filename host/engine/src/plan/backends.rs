@@ -1,4 +1,4 @@
-//! What a suite says of its backends, looked at without opening them.
+//! Checks of a suite's backends without opening them.
 
 use super::granted_roles;
 use super::model_capabilities::check_purpose;
@@ -84,7 +84,7 @@ fn read_model_file(what: &str, path: &Path) -> Result<Gguf, String> {
 /// Whether an adapter is there, and is one.
 fn check_adapter(lora: &LoraConfig, problems: &mut Problems) {
     if reference_of(&lora.path).is_some() {
-        let message = "an adapter must lie on this machine; references to a hub are for models";
+        let message = "an adapter must be a local file; references to a hub are for models";
         problems
             .error(lora.path_span, "lora.path", message)
             .help("fetch it with `gage-host model fetch`, and write the path that this prints");

@@ -1,4 +1,4 @@
-//! What parts of a suite need of each other.
+//! Checks of the inputs that parts of a suite need from one another.
 
 use super::{PlannedMetric, Scoring};
 use crate::sample::output_keys::SEMANTIC;

@@ -1,4 +1,4 @@
-//! What a dataset needs before its rows are read: its plugins and its tokenizer.
+//! Prerequisites of a dataset before its rows are read: its plugins and its tokenizer.
 
 use super::plugin_use::PluginUse;
 use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, PreprocessSpec, Problems};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A dataset, ready to be read.
 #[derive(Clone)]
 pub struct PlannedDataset {
-    /// Its settings.
+    /// The settings.
     pub spec: DatasetSpec,
     /// The preprocessors, one after the other, each with how the suite names it.
     pub chain: Vec<Arc<Preprocessor>>,

@@ -31,7 +31,7 @@ pub(super) fn plan_embed(
     Some(Some(Arc::new(PlannedEmbed { role: role.clone(), step: step.clone() })))
 }
 
-/// Whether a backend turns texts into vectors.
+/// Returns whether a backend turns texts into vectors.
 fn has_embeddings(backend: &BackendSpec) -> bool {
     match &backend.kind {
         BackendKind::LlamaCpp(_) => true,

@@ -37,7 +37,7 @@ pub(super) fn plan_metric(
     })
 }
 
-/// Whether one of these inputs varies from run to run.
+/// Returns whether one of these inputs varies from run to run.
 pub(crate) fn reads_clock(inputs: &[gage_plugin::Input]) -> bool {
     let is_clock = |path: &gage_core::FieldPath| {
         path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| TIMING_KEYS.contains(&key))
@@ -71,7 +71,7 @@ fn warn_of_own_params(spec: &gage_config::MetricSpec, aggregator: &Aggregator, p
     }
 }
 
-/// How the scores of a metric become one figure: as the suite says, otherwise as the metric does.
+/// Returns how the scores of a metric become one figure: as the suite says, otherwise as the metric does.
 fn plan_aggregation(
     spec: &gage_config::MetricSpec,
     metric: &Metric,

@@ -1,4 +1,4 @@
-//! Whether models are made for what a suite asks of them, as far as their files lie on this machine.
+//! Checks of model capabilities, for models whose files are on this machine.
 
 use super::PlannedTask;
 use super::model_files::reference_of;

@@ -9,7 +9,7 @@ const ANY_HUB: &str = "https://huggingface.co";
 
 /// What to write where a reference cannot be read.
 pub(crate) const REFERENCE_HELP: &str =
-    "write a path, or hub:owner/name/file.gguf with @revision for another than main";
+    "write a path, or hub:owner/name/file.gguf with @revision unless it is main";
 
 /// The files that a model is made of, as the suite names them, with their keys and places.
 pub(crate) fn files_of(config: &LlamaCppConfig) -> Vec<(&'static str, &Path, Span)> {
@@ -20,7 +20,7 @@ pub(crate) fn files_of(config: &LlamaCppConfig) -> Vec<(&'static str, &Path, Spa
     files
 }
 
-/// Whether the name of a file is a reference to a hub: nothing where it is a path.
+/// Returns whether the name of a file is a reference to a hub: nothing where it is a path.
 pub(crate) fn reference_of(name: &Path) -> Option<Result<ModelReference, String>> {
     let text = name.to_str().filter(|text| ModelReference::is_one(text))?;
     Some(ModelReference::read(text, ANY_HUB))

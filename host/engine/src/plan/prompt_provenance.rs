@@ -1,4 +1,4 @@
-//! What writes the prompts of a task, as its results name it.
+//! Provenance of a task's prompts, as results name it.
 
 use super::PlannedTask;
 use gage_config::{HookKind, RoleAdapterSpec};

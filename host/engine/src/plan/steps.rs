@@ -29,7 +29,7 @@ pub struct PlannedJudges {
 
 /// One judge of a task, ready to be called.
 pub struct PlannedJudge {
-    /// Its name in results.
+    /// The name in results.
     pub judge_id: String,
     /// The role that is asked.
     pub role: RoleAdapterSpec,
@@ -57,7 +57,7 @@ pub(super) fn plan_extractors(
             if super::reads_clock(extractor.inputs()) {
                 let message = "an extractor cannot read what varies from run to run".to_owned();
                 problems.error(call.span, "extractors", message).help(format!(
-                    "name another path than model_output.{}",
+                    "name a path other than model_output.{}",
                     gage_core::TIMING_KEYS.join(", model_output.")
                 ));
                 return None;
@@ -95,7 +95,7 @@ pub(super) fn plan_judges(
     Some(Some(PlannedJudges { judges, combine: *combine, attempts: *attempts }))
 }
 
-/// Whether a judge can read replies to the prompt of its role, where that has one.
+/// Returns whether a judge can read replies to the prompt of its role, where that has one.
 fn reads_prompt(judge: &Judge, span: Span, role: &RoleAdapterSpec, problems: &mut Problems) -> bool {
     let Some(prompt_id) = role.prompt_id.as_deref().filter(|_| judge.needs_own_prompts()) else {
         return true;

@@ -16,12 +16,12 @@ pub struct PlannedSupportRole {
     pub role: RoleAdapterSpec,
     /// What renders its request, where it has no component.
     pub prompt: Option<Arc<PromptRenderer>>,
-    /// Its component.
+    /// The component.
     pub adapter: Option<Arc<RoleAdapter>>,
 }
 
 impl PlannedSupportRole {
-    /// How the suite names its component.
+    /// Returns how the suite names its component.
     pub fn reference(&self) -> Option<&PluginReference> {
         self.role.adapter.as_ref().map(|call| &call.reference)
     }
@@ -88,7 +88,7 @@ pub(super) fn plan_tools(
     Some(Some(PlannedTools { support_role, bounds: bounds.clone() }))
 }
 
-/// Whether the model's calls of tools are read out of what a backend says.
+/// Returns whether the model's calls of tools are read out of what a backend says.
 fn calls_tools(backend: &BackendSpec) -> bool {
     match &backend.kind {
         BackendKind::LlamaCpp(_) => false,

@@ -17,7 +17,7 @@ pub(crate) enum RowWork {
 
 /// A row, once for each time that it is asked.
 pub(crate) struct PreparedRow {
-    /// Its number in the task, repeats counted.
+    /// The number in the task, repeats counted.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
     /// The Sample, which its repeats share.

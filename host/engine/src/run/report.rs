@@ -9,7 +9,7 @@ use gage_record::{Manifest, RunFolder};
 pub struct RunReport {
     /// The run's folder, still locked.
     pub folder: RunFolder,
-    /// Its manifest, in which it still runs.
+    /// The manifest, in which it still runs.
     pub manifest: Manifest,
     /// All tasks, in their order.
     pub tasks: Vec<TaskReport>,

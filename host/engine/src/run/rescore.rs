@@ -121,7 +121,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: RunUsage::default() })
 }
 
-/// How many samples of a task have ended, or need only scores for it.
+/// Returns how many samples of a task have ended, or need only scores for it.
 fn count_judged(index: &JournalIndex, task: &Scoring) -> u64 {
     index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).count() as u64
 }

@@ -240,7 +240,8 @@ impl<'r> TaskScheduler<'r> {
         }
     }
 
-    /// How many records a task is to have: its rows are counted, and not prepared. None where they cannot be read, or are
+    /// Returns how many records a task is to have: its rows are counted, and not prepared. None where they cannot
+    /// be read, or are
     /// too many to be counted while somebody waits for the end of the run.
     fn count_planned(&self, task: &TaskState) -> Option<u64> {
         let planned = &task.planned;

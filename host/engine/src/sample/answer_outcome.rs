@@ -4,7 +4,7 @@ use gage_core::{FinishReason, ModelOutput, Outcome};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How a sample ends by its reply, unless the task scores such replies all the same.
+/// Returns how a sample ends by its reply, unless the task scores such replies all the same.
 pub(crate) fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
     let is_empty = || output.answer.trim().is_empty();
     let has_calls =

@@ -1,4 +1,4 @@
-//! What a Sample says about its own scoring: `eval_config`.
+//! A Sample's settings for its own scoring: `eval_config`.
 //!
 //! ```json
 //! {"metrics": {"exact_match": {"case_sensitive": true}, "contains": false}, "judge": {"strict": {"scale": [0, 10]}}}

@@ -71,7 +71,7 @@ impl SampleResult {
         Some(&error.message)
     }
 
-    /// Its line in the journal, before it is scored.
+    /// Returns its line in the journal, before it is scored.
     pub(crate) fn entry<'a>(&'a self, task_id: &'a str) -> AnswerEntry<'a> {
         AnswerEntry {
             task_id,
@@ -90,7 +90,7 @@ impl SampleResult {
         }
     }
 
-    /// Its record, where it is not to be scored.
+    /// Returns its record, where it is not to be scored.
     pub(crate) fn into_record(self, task_id: &str) -> SampleRecord {
         let output = self.model_output.document();
         let model_output = if output.is_null() { None } else { Some(output.value().into_owned().into()) };

@@ -1,4 +1,4 @@
-//! What requests took, in tokens, as outputs carry it.
+//! Token usage of requests, as outputs carry it.
 
 use gage_core::{Object, OutputView, Usage};
 use serde_json::{Value, json};

@@ -51,7 +51,8 @@ pub(crate) fn check_first_row(
     });
 }
 
-/// Whether the first row of a task becomes a Sample with media that a backend does not take. What cannot be read is
+/// Returns whether the first row of a task becomes a Sample with media that a backend does not take. What cannot
+/// be read is
 /// found when it is run.
 fn first_sample_is_refused(takes: MediaSupport, task: &PlannedTask, datasets: &Datasets) -> bool {
     let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return false };

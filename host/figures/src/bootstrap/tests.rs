@@ -1,4 +1,4 @@
-//! What resampling gives.
+//! Results of resampling.
 
 use super::*;
 use proptest::prelude::*;

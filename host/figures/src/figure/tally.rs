@@ -88,7 +88,7 @@ impl Tally {
         }
     }
 
-    /// Whether a card without a score counts.
+    /// Returns whether a card without a score counts.
     pub(super) fn counts_unscored(&self, card: &ScoreCard) -> bool {
         self.aggregator.as_ref().is_some_and(|aggregator| aggregator.counts_unscored(card))
     }
@@ -208,12 +208,13 @@ impl Tally {
         (stderr, interval.map(|interval| scale.map_or(interval, |scale| within(scale, value, interval))))
     }
 
-    /// Whether Wilson's interval is that of the mean of so many samples.
+    /// Returns whether Wilson's interval is that of the mean of so many samples.
     fn is_wilson(&self, samples: u64) -> bool {
         self.is_binary && (!self.has_mixed_repeats || samples < MIN_REPEATED_SAMPLES_FOR_T)
     }
 
-    /// Whether nothing is known of how samples vary, as where all scores are equal: the spread between them is nothing then, and
+    /// Returns whether nothing is known of how samples vary, as where all scores are equal: the spread between
+    /// them is nothing then, and
     /// says nothing of what may be true. Of means in clusters it is the spread between these. `size` is that of the scale, or of the value.
     fn does_not_vary(&self, aggregation: &Aggregation, size: f64, value: f64) -> bool {
         let is_nothing = |error: f64| is_no_spread(error, size);

@@ -1,4 +1,4 @@
-//! What a figure says of the records of a task.
+//! Figures of a task's records.
 
 use super::*;
 use crate::statistics::{t_interval, wilson_interval, wilson_of_proportion};

@@ -1,4 +1,4 @@
-//! What a summary holds.
+//! Contents of a summary.
 
 use super::*;
 use crate::no_custom_aggregators;

@@ -16,7 +16,7 @@ pub(super) enum Align {
     Right,
 }
 
-/// How many columns of a terminal a text takes.
+/// Returns how many columns of a terminal a text takes.
 pub(super) fn width_of(text: &str) -> usize {
     text.width()
 }

@@ -21,7 +21,7 @@ pub(super) fn interval(value: Option<f64>, interval: Option<Interval>) -> String
     }
 }
 
-/// How much of so many samples was scored.
+/// Returns how much of so many samples was scored.
 pub(super) fn coverage(part: f64, samples: u64) -> String {
     if samples == 0 { NOTHING.to_owned() } else { percent(part) }
 }

@@ -1,4 +1,4 @@
-//! What a table looks like.
+//! Layout of a table.
 
 use super::*;
 use crate::test_records::{description, failed, sample, task};
@@ -79,7 +79,7 @@ fn what_a_run_that_was_stopped_did_not_come_to_counts() {
             TaskCompleteness::Unknown,
             [
                 "10/12+    ≤83.3%",
-                "arithmetic: 1 truncated, 1 backend_error, it was stopped before its end, and nobody knows how many",
+                "arithmetic: 1 truncated, 1 backend_error, it was stopped early, and the number of remaining samples",
             ],
         ),
     ] {

@@ -64,7 +64,7 @@ fn an_index_that_cannot_be_used_is_built_anew() {
         let history = opened(root.path());
         assert_eq!(ids(&history), ["a"]);
         assert_eq!(!history.notes().is_empty(), has_note, "{:?}", history.notes());
-        assert!(history.notes().iter().all(|note| note.contains("is built anew")), "{:?}", history.notes());
+        assert!(history.notes().iter().all(|note| note.contains("is rebuilt")), "{:?}", history.notes());
     }
     // Of another program, and of another version of this one.
     for (application, version, has_note) in [(7, 1, true), (0x6761_6765, 0, false), (0x6761_6765, 99, false)]
@@ -83,7 +83,7 @@ fn an_index_that_cannot_be_used_is_built_anew() {
     Connection::open(&file).unwrap().execute_batch("DROP TABLE runs").unwrap();
     history.refresh().unwrap();
     assert_eq!(ids(&history), ["a"]);
-    assert!(history.notes()[0].contains("all runs were read anew"), "{:?}", history.notes());
+    assert!(history.notes()[0].contains("all runs were read again"), "{:?}", history.notes());
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     assert_eq!(ids(&opened(root.path())), ["a"], "an index that cannot be written lives in memory");
@@ -324,7 +324,7 @@ fn a_baseline_is_found_in_a_moved_folder_only() {
     assert_eq!(found(root.path()), (BaselineState::Gone, "a".to_owned(), None));
     let history = opened(root.path());
     let error = history.baseline_for(&history.run("b").unwrap()).unwrap_err().to_string();
-    let part = "; copies of it are in copy, other-copy, and nobody knows which is meant; choose another with";
+    let part = "; copies of it are in copy, other-copy, and the choice is ambiguous; choose another with";
     assert!(error.contains(part), "{error}");
     fs::remove_dir_all(root.path().join("other-copy")).unwrap();
     // Another run in the folder of the one that was chosen is not it.

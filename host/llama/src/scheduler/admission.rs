@@ -1,4 +1,4 @@
-//! Which requests are let in, and what they take over from others.
+//! Admission of requests, and the cells that they reuse.
 
 use super::request::Request;
 use super::{Event, Scheduler};

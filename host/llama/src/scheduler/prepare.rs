@@ -1,4 +1,4 @@
-//! From a job to tokens.
+//! Preparation of a job: its tokens.
 
 use super::generation::Generation;
 use super::scoring::Scoring;
@@ -19,7 +19,7 @@ use llama_cpp_2::token::LlamaToken;
 pub struct Preparation<'m> {
     /// The model.
     pub model: &'m LlamaModel,
-    /// Its tokens.
+    /// The tokens.
     pub tokenizer: Tokenizer<'m>,
     /// How it is run.
     pub settings: Settings,
@@ -31,9 +31,9 @@ pub struct Preparation<'m> {
 
 /// A prompt as tokens, with the images among them.
 pub struct PreparedPrompt {
-    /// Its tokens; where an image stands, its number once for each position.
+    /// The tokens; where an image stands, its number once for each position.
     pub tokens: Vec<LlamaToken>,
-    /// Its images, in order.
+    /// The images, in order.
     pub images: Vec<ImageTokens>,
 }
 
@@ -88,7 +88,7 @@ impl Preparation<'_> {
         let images = placed(&tokens, facts, images);
         let mut prompt = PreparedPrompt { tokens, images };
         if prompt.last_image() >= prompt.tokens.len() {
-            return Err(rejected(name, "an image stands at the end of the prompt; let text follow it"));
+            return Err(rejected(name, "an image is at the end of the prompt; add text after it"));
         }
         let context = self.settings.context_length;
         let asked = task.params.max_new_tokens.unwrap_or(DEFAULT_MAX_NEW_TOKENS);
@@ -190,7 +190,7 @@ impl Preparation<'_> {
         let lead = self.tokenizer.lead.ok_or_else(|| {
             rejected(
                 name,
-                "the model has no token that stands before a text, so that its first one cannot be scored",
+                "the model has no token for the start of a text, so the first token cannot be scored",
             )
         })?;
         let windows = windows(&tokens, lead, self.settings.context_length);

@@ -29,9 +29,9 @@ pub enum ScoredPart {
 
 /// A request, or one window of one.
 pub struct Request {
-    /// Its number.
+    /// The number.
     pub number: u64,
-    /// Its name in errors.
+    /// The name in errors.
     pub name: String,
     /// What all its sequences begin with.
     pub prompt: Vec<LlamaToken>,
@@ -39,7 +39,7 @@ pub struct Request {
     pub images: Vec<ImageTokens>,
     /// What is done for it.
     pub work: RequestWork,
-    /// Its sequences; the first holds the prompt.
+    /// The sequences; the first holds the prompt.
     pub sequences: Vec<i32>,
     /// How many of the further ones this round takes.
     pub lanes_in_use: usize,
@@ -95,7 +95,7 @@ impl Request {
         positions + further_cells(images)
     }
 
-    /// Whether it is an answer.
+    /// Returns whether it is an answer.
     pub fn is_generation(&self) -> bool {
         matches!(self.work, RequestWork::Generate(_))
     }

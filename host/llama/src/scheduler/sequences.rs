@@ -1,4 +1,4 @@
-//! Which sequences are free, and which hold the beginnings of earlier prompts.
+//! Sequences: the free ones, and those with the beginnings of earlier prompts.
 
 use crate::prefix_cache::common;
 use llama_cpp_2::token::LlamaToken;
@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// The memory of earlier prompts that a later one may begin like.
 pub struct CachedPrefix {
-    /// Its sequence.
+    /// The sequence.
     pub sequence: i32,
     /// What it holds.
     pub tokens: Vec<LlamaToken>,
@@ -30,7 +30,7 @@ impl Sequences {
         Sequences { free: (0..count).collect(), held: VecDeque::new(), most_cached, are_alike: false }
     }
 
-    /// How many are free.
+    /// Returns how many are free.
     pub fn free(&self) -> usize {
         self.free.len()
     }

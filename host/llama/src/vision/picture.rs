@@ -1,4 +1,4 @@
-//! From the file of an image to its pixels.
+//! Decoder of images: from files to pixels.
 
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbImage};
 use std::io::Cursor;

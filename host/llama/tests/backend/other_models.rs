@@ -55,7 +55,7 @@ async fn models_that_predict_no_token_give_vectors_alone() {
             "vectors",
         ),
         ("llama-embed.gguf", of_architecture(&tiny, "llama-embed"), "makes vectors of texts"),
-        ("llada.gguf", of_architecture(&tiny, "llada"), "fills in whole texts at once"),
+        ("llada.gguf", of_architecture(&tiny, "llada"), "is a diffusion model"),
     ] {
         let backend = opened(folder.path(), name, bytes).await;
         let generated = try_generate(backend.as_ref(), "What is 1 + 1?", params.clone()).await.err();

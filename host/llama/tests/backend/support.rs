@@ -1,4 +1,4 @@
-//! What the tests of llama.cpp have in common: the tiny model, and requests to it.
+//! Shared parts of the llama.cpp tests: the tiny model, and requests to it.
 
 use gage_backend::{
     Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest,
@@ -72,7 +72,7 @@ pub async fn generate(backend: &dyn Backend, text: &str, params: SamplingParams)
     try_generate(backend, text, params).await.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// How likely some answers are.
+/// Returns how likely some answers are.
 pub async fn loglikelihood(backend: &dyn Backend, text: &str, options: &[String]) -> LoglikelihoodOutput {
     let continuation = |text: &String| Continuation { id: text.clone(), text: text.clone() };
     let request = LoglikelihoodRequest {

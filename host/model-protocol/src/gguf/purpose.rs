@@ -1,4 +1,4 @@
-//! What a model file is made for, by what it says of itself.
+//! Purpose of a model file, by its metadata.
 //!
 //! llama.cpp loads encoders and diffusion models like any other, and gives numbers for whatever is asked of them. Which
 //! architectures are what is read off llama.cpp's sources of the version that the workspace pins
@@ -73,7 +73,7 @@ pub enum Purpose {
     Encoder,
     /// It fills in whole texts at once, and does not predict the next token.
     #[strum(
-        message = "fills in whole texts at once, each token seeing those behind it: it does not predict what comes next"
+        message = "is a diffusion model, whose tokens see later ones: it does not predict the next token"
     )]
     Diffusion,
     /// It sorts search results: it gives texts a rank, and no vectors.
@@ -97,13 +97,13 @@ pub enum Purpose {
     Speech,
     /// It lies on top of a model.
     #[strum(
-        message = "is an adapter, which lies on top of a model, and is none",
+        message = "is a LoRA adapter, not a model",
         props(remedy = "name it as `lora: {path: …}`, and the model that it is made for as `model_path`")
     )]
     Adapter,
     /// It makes tokens of images for a model.
     #[strum(
-        message = "makes tokens of images for a model, and is none",
+        message = "is an image projector, not a model",
         props(remedy = "name it as `mmproj`, and the model as `model_path`")
     )]
     Projector,
@@ -120,7 +120,7 @@ impl Purpose {
         self.get_message()
     }
 
-    /// Whether it turns texts into vectors.
+    /// Returns whether it turns texts into vectors.
     pub fn makes_vectors(self) -> bool {
         matches!(self, Purpose::Model | Purpose::Encoder | Purpose::Diffusion)
     }
@@ -138,7 +138,8 @@ impl Gguf {
         }
     }
 
-    /// Whether it predicts the next token from those before it, so that answers and likelihoods can be asked for.
+    /// Returns whether it predicts the next token from those before it, so that answers and likelihoods can be
+    /// asked for.
     pub fn predicts(&self) -> bool {
         self.purpose() != Purpose::Adapter && self.of_architecture_itself() == Purpose::Model
     }
@@ -165,7 +166,7 @@ impl Gguf {
     pub fn unknown_architecture(&self, path: &Path) -> Option<String> {
         let Some(name) = self.architecture() else {
             return Some(format!(
-                "the model file {} names no architecture (`general.architecture`); it is no model, or was converted wrongly",
+                "the model file {} names no architecture (`general.architecture`); it is not a model, or was converted incorrectly",
                 path.display()
             ));
         };

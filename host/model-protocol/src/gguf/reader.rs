@@ -1,4 +1,4 @@
-//! From the bytes of a file to what they say.
+//! Reader of GGUF values from bytes.
 
 use super::{Gguf, GgufError, KEPT_ELEMENTS, MAX_ENTRIES, Tensor, TensorType};
 use serde_json::{Value, json};

@@ -78,12 +78,12 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Its numbers.
+    /// Returns its numbers.
     pub fn elements(&self) -> u64 {
         self.shape.iter().fold(1, |product, side| u64::saturating_mul(product, *side))
     }
 
-    /// Its bytes; nothing where its type is not known.
+    /// Returns its bytes; nothing where its type is not known.
     pub fn bytes(&self) -> Option<u64> {
         self.kind.bytes(self.elements(), self.shape.first().copied().unwrap_or(1))
     }

@@ -1,4 +1,4 @@
-//! How the exporters send: by the client of this crate, on a runtime of their own.
+//! HTTP client of the exporters: by the client of this crate, on a runtime of their own.
 
 use crate::http::without_secrets;
 use async_trait::async_trait;

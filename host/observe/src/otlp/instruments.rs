@@ -35,10 +35,7 @@ impl Instruments {
                 .i64_up_down_counter("gage.requests_in_flight")
                 .with_description("Samples whose model is being asked")
                 .build(),
-            request: seconds(
-                "gen_ai.client.operation.duration",
-                "How long model calls took that were answered",
-            ),
+            request: seconds("gen_ai.client.operation.duration", "Duration of answered model calls"),
             first_token: seconds("gage.time_to_first_token", "From the start of a call to the first piece"),
             queue: seconds("gage.queue.duration", "From the moment that a sample was ready to its turn"),
         }

@@ -36,7 +36,7 @@ impl FileRecorder {
         Ok(FileRecorder { path, file, length, lines, held: Vec::new(), held_events: 0, lost_events: 0 })
     }
 
-    /// How many lines there were when it was opened; ids go on where they ended.
+    /// Returns how many lines there were when it was opened; ids go on where they ended.
     pub fn lines(&self) -> u64 {
         self.lines
     }

@@ -65,7 +65,7 @@ fn with_help(error: ToolError, help: &str) -> ToolError {
     ToolError::with_help(error.message, error.help.unwrap_or_else(|| help.to_owned()))
 }
 
-/// Whether a program is componentize-py of the right version.
+/// Returns whether a program is componentize-py of the right version.
 fn has_version(program: &Path) -> bool {
     let mut command = Command::new(program);
     let output = tool::run(command.arg("--version"), INSTALL);

@@ -52,7 +52,7 @@ fn node_version() -> Result<String, ToolError> {
     }
 }
 
-/// Whether a package is missing, or packages were installed before `package.json` was changed last.
+/// Returns whether a package is missing, or packages were installed before `package.json` was changed last.
 fn needs_install(folder: &Path) -> bool {
     let packages = folder.join("node_modules");
     let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address belongs to the public internet: not to this machine, a private network, a link,
+/// Returns whether an address belongs to the public internet: not to this machine, a private network, a link,
 /// a group, documentation, or something reserved. IPv6 addresses that carry an IPv4 address count as
 /// that one.
 pub(crate) fn is_public(address: IpAddr) -> bool {

@@ -321,7 +321,7 @@ fn shown_host(grant: &HttpGrant) -> String {
     }
 }
 
-/// Whether a grant names a private address or this machine, or says that its name may stand for such.
+/// Returns whether a grant names a private address or this machine, or says that its name may stand for such.
 fn may_be_private(grant: &HttpGrant) -> bool {
     let host = grant.host.trim_start_matches('[').trim_end_matches(']');
     grant.private || host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| !is_public(address))

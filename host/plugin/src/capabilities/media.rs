@@ -29,7 +29,7 @@ impl MediaSet {
         reference
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -40,7 +40,8 @@ pub struct AggregatorRow {
 pub struct AggregatorState(Vec<u8>);
 
 impl Aggregator {
-    /// Whether its errors take into account which samples are not independent: its component names it in `clusters`, a list in
+    /// Returns whether its errors take into account which samples are not independent: its component names it in
+    /// `clusters`, a list in
     /// its `extra` metadata. Its rows have the number of their cluster as `detail.cluster` then, where there are clusters.
     pub fn knows_clusters(&self) -> bool {
         self.is_named_in("clusters")

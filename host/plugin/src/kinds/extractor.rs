@@ -41,7 +41,7 @@ pub struct ExtractedAnswer {
 }
 
 impl Extractor {
-    /// Whether it only shortens the text for those behind it, and decides nothing: its component names it in
+    /// Returns whether it only shortens the text for those behind it, and decides nothing: its component names it in
     /// `shortens`, a list in its `extra` metadata.
     pub fn shortens(&self) -> bool {
         self.is_named_in("shortens")

@@ -43,7 +43,8 @@ pub enum Verdict {
 }
 
 impl Judge {
-    /// Whether it reads replies to its own prompts alone, such as a comparison in both orders, so that a prompt of the suite
+    /// Returns whether it reads replies to its own prompts alone, such as a comparison in both orders, so that a
+    /// prompt of the suite
     /// cannot stand in for them: its component names it in `own_prompts`, a list in its `extra` metadata.
     pub fn needs_own_prompts(&self) -> bool {
         self.is_named_in("own_prompts")

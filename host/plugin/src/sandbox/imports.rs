@@ -49,7 +49,7 @@ impl log::Host for GuestState {
 
 /// What a guest is told that was granted something, but is not in a call that may use it.
 fn not_now(what: &str) -> PluginError {
-    denied(format!("{what}: not in this call; it describes, checks or tests, and may ask nobody"))
+    denied(format!("{what}: not allowed in this call, which only describes, checks or tests"))
 }
 
 impl media::Host for GuestState {

@@ -156,7 +156,7 @@ fn free_places(config: &Value) -> Vec<String> {
     places
 }
 
-/// Whether a place is another or lies below it.
+/// Returns whether a place is another or lies below it.
 fn is_below(place: &str, above: &str) -> bool {
     place.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }

@@ -1,4 +1,4 @@
-//! What the lines of a journal hold.
+//! Entries of the lines of a journal.
 
 use crate::sample_record::finite;
 use crate::{ErrorNote, SampleRecord, SampleTiming};

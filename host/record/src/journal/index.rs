@@ -1,4 +1,4 @@
-//! Where the records of a journal are, without holding them.
+//! Index of a journal: the places of its records.
 
 use super::line::ChecksumSeed;
 use super::scan::{GoodLine, ScanResult, scan};
@@ -55,23 +55,23 @@ pub struct IndexedSample {
 }
 
 impl IndexedSample {
-    /// Whether the record was made from the row of this digest.
+    /// Returns whether the record was made from the row of this digest.
     pub fn is_of_row(&self, row_digest: &str) -> bool {
         self.row == row_key(row_digest)
     }
 
-    /// Whether nothing is left to be done: it did not fail for a reason that may have passed, and has its
+    /// Returns whether nothing is left to be done: it did not fail for a reason that may have passed, and has its
     /// scores.
     pub fn is_finished(&self) -> bool {
         self.state.has_ended() && !self.outcome.is_retried_on_resume()
     }
 
-    /// Whether the model's answer is there, and what its judges said, so that only scores may be wanting.
+    /// Returns whether the model's answer is there, and what its judges said, so that only scores may be wanting.
     pub fn is_answered(&self) -> bool {
         matches!(self.state, EntryState::Awaits | EntryState::Scored)
     }
 
-    /// Whether the model's answer is there, and its judges are still to be asked.
+    /// Returns whether the model's answer is there, and its judges are still to be asked.
     pub fn awaits_judges(&self) -> bool {
         self.state == EntryState::Unjudged
     }
@@ -129,7 +129,7 @@ impl JournalIndex {
         self.tasks.iter().map(|task| task.entries.len()).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
@@ -141,7 +141,7 @@ impl JournalIndex {
         task_ids
     }
 
-    /// How the samples of a task ended; those that await their judges or their scores have not.
+    /// Returns how the samples of a task ended; those that await their judges or their scores have not.
     pub fn outcomes(&self, task_id: &str) -> OutcomeCounts {
         let mut counts = OutcomeCounts::default();
         let ended = self.iter(task_id).filter(|(_, entry)| entry.state.has_ended());

@@ -81,7 +81,7 @@ pub(super) fn decode(line: &[u8], seed: ChecksumSeed) -> Result<&[u8], &'static 
     if seed.checksum(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
 }
 
-/// Whether a line was written to its end, whatever became of it since: it has the shape of one, and nothing
+/// Returns whether a line was written to its end, whatever became of it since: it has the shape of one, and nothing
 /// of it is zeros, as what never came to the disk is.
 pub(super) fn is_whole(line: &[u8]) -> bool {
     let json = line.strip_suffix(b"\n").and_then(|line| line.split_first_chunk::<8>()).map(|(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! What must hold whatever happens to the bytes.
+//! Properties that hold after any damage to the bytes.
 
 use super::line::ChecksumSeed;
 use super::scan::scan;

@@ -112,7 +112,7 @@ impl JournalWriter {
 
 /// Moves the bytes after the good part of a journal file into a new durable file beside it.
 fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, RecordError> {
-    let failed = |source| RecordError::io("set aside what stands behind", journal, source);
+    let failed = |source| RecordError::io("set aside the bytes after", journal, source);
     let mut from = File::open(journal).map_err(failed)?;
     from.seek(SeekFrom::Start(end.good_bytes)).map_err(failed)?;
     let stem = journal.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

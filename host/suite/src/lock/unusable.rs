@@ -1,4 +1,4 @@
-//! What of a suite that cannot be used is another than what was locked: the settings as far as they can be read, and the
+//! Differences between a lock and a suite that cannot be used: the settings as far as they can be read, and the
 //! files whose digests a lock holds. A file that is gone is one of them, and so is one that cannot be read.
 
 use super::{Lock, MEDIA, SETTINGS};
@@ -186,7 +186,7 @@ impl Lock {
     }
 }
 
-/// Whether a component of a digest lies in one of some folders.
+/// Returns whether a component of a digest lies in one of some folders.
 fn holds(folders: &[PathBuf], digest: Option<&Value>) -> bool {
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
     let mut components = files

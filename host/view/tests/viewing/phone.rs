@@ -1,4 +1,4 @@
-//! What decides is seen on a phone without a sideways scroll.
+//! Verdicts are visible on a phone without scrolling sideways.
 
 use crate::support::{Served, append, begin, browser, complaints, forty, sample, whole};
 use gage_browser::{Page, Screen};

@@ -1,4 +1,4 @@
-//! What the server answers to those who are no browser.
+//! Answers of the server to clients other than browsers.
 
 use crate::support::{Served, forty, whole};
 use std::io::{Read as _, Write as _};

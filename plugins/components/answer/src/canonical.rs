@@ -68,7 +68,7 @@ pub(crate) fn final_answer(json: &Value) -> &Value {
     }
 }
 
-/// Whether there is nothing to compare: null, or a blank text. An empty list is an answer.
+/// Returns whether there is nothing to compare: null, or a blank text. An empty list is an answer.
 pub(crate) fn is_nothing(json: &Value) -> bool {
     match json {
         Value::Null => true,

@@ -1,4 +1,4 @@
-//! What the strategies give.
+//! Results of the strategies.
 
 use gage_sdk::ScoreCard;
 use gage_sdk::serde_json::Value;

@@ -57,7 +57,7 @@ impl Keywords {
             .collect()
     }
 
-    /// How many there are, at least one.
+    /// Returns how many there are, at least one.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

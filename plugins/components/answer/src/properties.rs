@@ -1,4 +1,4 @@
-//! What holds for every input, however odd.
+//! Properties that hold for every input.
 
 use crate::CanonicalAnswer;
 use gage_sdk::metric::{Inputs, Metric, Value as Input};

@@ -119,7 +119,7 @@ impl Settings {
         })
     }
 
-    /// How the texts of an item are compared.
+    /// Returns how the texts of an item are compared.
     ///
     /// # Errors
     /// `invalid-input` where the ground truth names a form that there is not.
@@ -145,7 +145,7 @@ impl Settings {
         })
     }
 
-    /// Whether a score is good enough: where the suite says nothing, only that of an answer without a fault.
+    /// Returns whether a score is good enough: where the suite says nothing, only that of an answer without a fault.
     pub(crate) fn passes(&self, score: f64, is_faultless: bool) -> bool {
         self.threshold.map_or(is_faultless, |threshold| score >= threshold)
     }

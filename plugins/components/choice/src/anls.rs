@@ -1,4 +1,4 @@
-//! How near an answer is to a reference: the similarity that ANLS is the mean of.
+//! Similarity of an answer and a reference: the similarity that ANLS is the mean of.
 
 use gage_sdk::text::levenshtein_within;
 

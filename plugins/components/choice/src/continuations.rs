@@ -1,4 +1,4 @@
-//! What the host records of continuations that were scored by log-likelihood.
+//! Continuations scored by log-likelihood, as the host records them.
 
 use gage_choice_kit::Choices;
 use gage_sdk::metric::Value;

@@ -102,7 +102,7 @@ impl Metric for LoglikelihoodAccuracy {
     }
 }
 
-/// Which of the continuations are right.
+/// Returns which of the continuations are right.
 fn right_places(labels: &[String], choices: &Choices, continuations: &[Continuation]) -> Vec<bool> {
     let is_right = |continuation: &Continuation| {
         let id = choices.label_form(&continuation.id);

@@ -95,7 +95,7 @@ fn first_sentence(text: &str) -> &str {
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
-/// Whether a text ends in one of the abbreviations.
+/// Returns whether a text ends in one of the abbreviations.
 fn is_abbreviation(text: &str) -> bool {
     ABBREVIATIONS.iter().any(|abbreviation| {
         let start = text.len().checked_sub(abbreviation.len());

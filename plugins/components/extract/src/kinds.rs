@@ -1,4 +1,4 @@
-//! What the extractors share: the parameters `kind` and `which`, and answers of a kind.
+//! Shared parts of the extractors: the parameters `kind` and `which`, and answers of a kind.
 
 use gage_choice_kit::{Choices, extract};
 use gage_sdk::extractor::{Answer, AnswerKind, Value};

@@ -75,7 +75,7 @@ impl EmbedLocalMessageImages {
     }
 }
 
-/// Whether a source is a file of this machine.
+/// Returns whether a source is a file of this machine.
 fn is_local(url: &str) -> bool {
     let begins =
         |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));

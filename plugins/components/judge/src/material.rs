@@ -1,4 +1,4 @@
-//! What a judge is shown of a case: question, options, reference and answers, each inside a fence.
+//! Material that a judge sees of a case: question, options, reference and answers, each inside a fence.
 
 use crate::fence::Fence;
 use crate::settings::Settings;

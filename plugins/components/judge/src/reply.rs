@@ -1,4 +1,4 @@
-//! What a judge model says itself, apart from what it thinks and quotes.
+//! A judge model's own words, without its thoughts and quotes.
 
 use crate::material::Material;
 use gage_sdk::PluginError;

@@ -151,13 +151,13 @@ impl NumericMatch {
         card.detail(&detail)
     }
 
-    /// Whether any difference is within the tolerance, as its suite says by an infinite one.
+    /// Returns whether any difference is within the tolerance, as its suite says by an infinite one.
     fn allows_all(&self, difference: f64) -> bool {
         let is_near = matches!(self.mode, Mode::Near(_)) && self.minimum.is_none() && self.maximum.is_none();
         is_near && self.tolerance == f64::INFINITY && !difference.is_nan()
     }
 
-    /// Whether a finite prediction passes.
+    /// Returns whether a finite prediction passes.
     fn passes(&self, prediction: f64, reference: f64) -> bool {
         let matches = match self.mode {
             Mode::AtLeast => prediction >= reference,

@@ -1,4 +1,4 @@
-//! What the metrics of this component share: their inputs, their common parameters, and the cards
+//! Shared parts of this component's metrics: their inputs, their common parameters, and the cards
 //! of items where there is nothing to compare.
 
 use gage_overlap_kit::rouge::Rouge;

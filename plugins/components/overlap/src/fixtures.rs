@@ -88,7 +88,7 @@ fn values<const N: usize>(card: Result<ScoreCard, PluginError>, names: [&str; N]
     card.primary_score.into_iter().chain(sub_scores.map(|score| score.value)).collect()
 }
 
-/// How many scores were compared.
+/// Returns how many scores were compared.
 fn compare(what: &str, found: &[f64], expected: &[f64]) -> usize {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (found, expected) in found.iter().zip(expected) {

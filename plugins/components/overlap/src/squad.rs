@@ -178,7 +178,7 @@ fn drop_article(text: &mut String, start: usize) {
     }
 }
 
-/// Whether Python's `\w` holds: letters and numbers, but not the marks that combine with them.
+/// Returns whether Python's `\w` holds: letters and numbers, but not the marks that combine with them.
 fn is_word(character: char) -> bool {
     use GeneralCategory as Category;
     if character.is_ascii() {

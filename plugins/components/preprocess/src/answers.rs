@@ -1,4 +1,4 @@
-//! What the answer fields of a row become: references, a label that says the first of them, and the
+//! Conversion of a row's answer fields: references, a label that says the first of them, and the
 //! right option.
 
 use crate::openai_choices;
@@ -158,7 +158,7 @@ fn chosen(value: &Value, options: Option<&[Choice]>) -> ChosenAnswer {
     Ok(options::resolve(value, options, Places::OrTexts(0))?.map(|option| option.label.clone()))
 }
 
-/// Whether what was chosen is this option, or may be.
+/// Returns whether what was chosen is this option, or may be.
 fn may_be(chosen: &ChosenAnswer, choice: Option<&str>) -> bool {
     let Some(choice) = choice else { return false };
     match chosen {

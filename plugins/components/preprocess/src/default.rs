@@ -65,7 +65,8 @@ impl DefaultParams {
         DefaultParams { system_prompt, instruction, media: true, ..DefaultParams::default() }
     }
 
-    /// Whether white space goes at the ends of what stands in this field. What is called a text is one, and how likely it is hangs on all
+    /// Returns whether white space goes at the ends of what stands in this field. What is called a text is one,
+    /// and how likely it is hangs on all
     /// of it.
     fn trims(&self, field: &str) -> bool {
         self.trim.unwrap_or(field != TEXT)

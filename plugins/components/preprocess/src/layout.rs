@@ -1,4 +1,4 @@
-//! How a question is put to the model.
+//! Layout of a question for the model.
 
 use crate::question::Question;
 use crate::sample::message;

@@ -21,7 +21,7 @@ pub(crate) struct MediaField {
     pub(crate) value: Value,
 }
 
-/// Which media a field holds, told by its name: `image`, `images`, `image_path`, `image_url` and
+/// Returns which media a field holds, told by its name: `image`, `images`, `image_path`, `image_url` and
 /// likewise for the other kinds; `file` and `document` are the same.
 pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     if !name.starts_with(['i', 'a', 'v', 'f', 'd']) {
@@ -42,7 +42,7 @@ pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     matches!(ending, "" | "path" | "paths" | "url" | "urls").then_some(kind)
 }
 
-/// Whether a value of such a field can be media at all. Numbers and booleans are none, and a text in a
+/// Returns whether a value of such a field can be media at all. Numbers and booleans are none, and a text in a
 /// field for documents must look like a path or a URL of one.
 pub(crate) fn may_be_media(kind: Kind, value: &Value) -> bool {
     match value {

@@ -90,7 +90,7 @@ impl Conversion for Mmmu {
 const DIFFICULTY_FIELDS: [&str; 2] = ["topic_difficulty", "difficulty"];
 
 impl Mmmu {
-    /// Whether a row is a question with options. Open ones may have an empty list of them.
+    /// Returns whether a row is a question with options. Open ones may have an empty list of them.
     fn has_options(&self, row: &Fields) -> bool {
         let question_type = row.get("question_type").and_then(Value::as_str).and_then(known);
         let is_empty = match find(row, &self.fields.choices) {

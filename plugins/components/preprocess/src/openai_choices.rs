@@ -6,7 +6,7 @@ use crate::sample::message;
 use gage_row_kit::fields::object;
 use gage_sdk::serde_json::Value;
 
-/// Whether a value has that shape.
+/// Returns whether a value has that shape.
 pub(crate) fn is_openai(value: &Value) -> bool {
     value.as_array().is_some_and(|items| {
         !items.is_empty() && items.iter().all(|item| item.get("message").is_some_and(Value::is_object))

@@ -69,7 +69,7 @@ pub(crate) struct Ambiguous {
 }
 
 impl Ambiguous {
-    /// Whether one of its meanings is the option with this label.
+    /// Returns whether one of its meanings is the option with this label.
     pub(crate) fn may_be(&self, label: &str) -> bool {
         self.of_text == label || self.at_place.as_ref().is_some_and(|(at_place, _)| at_place == label)
     }

@@ -43,7 +43,7 @@ fn with_meta(mut reference: Value, meta: Fields) -> Value {
     reference
 }
 
-/// Whether an answer names none: a list without items.
+/// Returns whether an answer names none: a list without items.
 pub(crate) fn is_empty(answer: &Value) -> bool {
     let listed = answer.get("text").unwrap_or(answer);
     listed.as_array().is_some_and(Vec::is_empty)

@@ -15,7 +15,7 @@ const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "f
 
 /// What a preprocessor here has of its own.
 pub trait Conversion: Sized {
-    /// Its name in suites.
+    /// The name in suites.
     const NAME: &'static str;
 
     /// Raised whenever a Sample could come out different.

@@ -187,7 +187,7 @@ pub(crate) fn keep_assets(sample: &mut Fields, metadata: &mut Fields, assets: Fi
     }
 }
 
-/// Whether a field that nothing here makes belongs to the Sample itself and not to its `metadata`.
+/// Returns whether a field that nothing here makes belongs to the Sample itself and not to its `metadata`.
 pub(crate) fn is_of_sample(name: &str, is_object: bool, origin: Origin) -> bool {
     if OF_EARLIER_RUNS.contains(&name) {
         return false;

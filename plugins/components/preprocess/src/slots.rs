@@ -154,7 +154,7 @@ pub(crate) struct Options {
     pub(crate) standard: Value,
 }
 
-/// Whether options have the shape of the Sample already; then they keep whatever else they say.
+/// Returns whether options have the shape of the Sample already; then they keep whatever else they say.
 pub(crate) fn is_standard(options: &Value) -> bool {
     let is_text = |option: &Value, name: &str| option.get(name).is_some_and(Value::is_string);
     options.as_array().is_some_and(|options| {

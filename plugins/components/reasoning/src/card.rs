@@ -1,4 +1,4 @@
-//! What the cards of these metrics share.
+//! Shared parts of these metrics' cards.
 
 use crate::parsed::ParsedOutput;
 use gage_sdk::ScoreCard;

@@ -1,4 +1,4 @@
-//! What holds for every input, however odd.
+//! Properties that hold for every input.
 
 use crate::{ClaimEvidenceOverlap, ClaimVerifiability, ReasoningConsistency, ReasoningStepOrder};
 use gage_sdk::json;

@@ -7,7 +7,7 @@ pub(crate) fn kendall_tau(places: &[usize]) -> Option<f64> {
     (places.len() >= 2).then(|| 1.0 - 2.0 * inversions(&mut places.to_vec()) as f64 / pairs)
 }
 
-/// How many pairs stand in the wrong order; sorts the places by merging.
+/// Returns how many pairs stand in the wrong order; sorts the places by merging.
 fn inversions(places: &mut [usize]) -> u64 {
     if places.len() < 2 {
         return 0;

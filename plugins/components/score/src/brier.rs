@@ -88,7 +88,7 @@ fn known(brier: f64, confidence: f64, is_right: bool) -> ScoreCard {
         .sub_score("correct", f64::from(u8::from(is_right)))
 }
 
-/// Whether two values are the same text, but for case and white space at the ends.
+/// Returns whether two values are the same text, but for case and white space at the ends.
 fn same(left: &Value, right: &str) -> bool {
     let how = Normalization { case_sensitive: false, strip: true, collapse: false };
     as_text(left).is_some_and(|left| how.same(&left, right))

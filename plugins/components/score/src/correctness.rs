@@ -1,8 +1,8 @@
-//! Whether a result is a success.
+//! Tells whether a result is a success.
 
 use gage_sdk::serde_json::Value;
 
-/// Whether a result passes: a boolean says so, a number does from the threshold up, and an object has
+/// Returns whether a result passes: a boolean says so, a number does from the threshold up, and an object has
 /// one or the other under `pass` or else `score`. `None` for anything else.
 pub(crate) fn passed(result: &Value, threshold: f64) -> Option<bool> {
     let known = |value: &Value, threshold: f64| match value {

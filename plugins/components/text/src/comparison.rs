@@ -1,4 +1,4 @@
-//! What the metrics that hold a prediction against a reference share.
+//! Shared parts of the metrics that compare a prediction with a reference.
 
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};

@@ -58,7 +58,7 @@ impl Metric for Contains {
     }
 }
 
-/// Whether one side is a number, and the other the same one or a text that spells it.
+/// Returns whether one side is a number, and the other the same one or a text that spells it.
 fn is_same_number(prediction: &Value, reference: &Value) -> bool {
     let spelled = |value: &Value| match value {
         Value::Text(text) => Decimal::parse(strip(text)),

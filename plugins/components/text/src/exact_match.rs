@@ -88,7 +88,7 @@ impl ExactMatch {
         }
     }
 
-    /// Whether a text spells a number or a boolean; it never spells a list or an object.
+    /// Returns whether a text spells a number or a boolean; it never spells a list or an object.
     fn text_spells(&self, text: &str, value: &Value) -> bool {
         if let Value::Boolean(boolean) = value {
             return self.normalization.same(text, boolean_text(*boolean));

@@ -1,4 +1,4 @@
-//! How the calls that were made lie to those that a reference has.
+//! Matching of tool calls with those of a reference.
 
 use gage_trajectory_kit::{Arguments, Call};
 
@@ -57,7 +57,7 @@ fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Whether the wanted calls are a subsequence of those that were made. Taking the earliest that fits leaves
+/// Returns whether the wanted calls are a subsequence of those that were made. Taking the earliest that fits leaves
 /// most room for the next.
 fn is_in_order(made: &[Call], wanted: &[Call], meets: &dyn Fn(&Call, &Call) -> bool) -> bool {
     let mut rest = made.iter();

@@ -125,7 +125,7 @@ impl TrajectoryMatch {
         }
     }
 
-    /// How good a match is: one that passes is above all others, then come more calls in common.
+    /// Returns how good a match is: one that passes is above all others, then come more calls in common.
     fn rank(&self, matched: &MatchCounts) -> f64 {
         let orders = [matched.is_exact, matched.is_in_order, matched.is_any_order()];
         let ordered: f64 = orders.into_iter().map(f64::from).sum();

@@ -1,9 +1,9 @@
-//! What the characters of an answer are to the search: words, borders, decoration.
+//! Classes of an answer's characters for the search: words, borders, decoration.
 
 use gage_text_kit::text::{Normalization, is_space};
 use std::borrow::Cow;
 
-/// Whether a character belongs to a word of a script that puts blanks between words. A Chinese
+/// Returns whether a character belongs to a word of a script that puts blanks between words. A Chinese
 /// character beside a letter does not hide it: `选B`.
 pub(crate) fn is_word(character: char) -> bool {
     character.is_alphanumeric() && !is_east_asian(character)
@@ -15,12 +15,12 @@ fn is_east_asian(character: char) -> bool {
         | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether a character may stand before an answer without belonging to it.
+/// Returns whether a character may stand before an answer without belonging to it.
 pub(crate) fn may_lead(character: char) -> bool {
     is_one_of(character, const { bits("*_\\`\"'$,:;!?([{<") })
 }
 
-/// Whether a character may stand after an answer without belonging to it.
+/// Returns whether a character may stand after an answer without belonging to it.
 pub(crate) fn may_trail(character: char) -> bool {
     is_one_of(character, const { bits("*_\\`\"'$,:;!?)]}>.") })
 }
@@ -39,7 +39,8 @@ const fn bits(characters: &str) -> u128 {
 const MARKS: [char; 17] =
     ['，', '、', '；', '：', '！', '？', '。', '【', '】', '「', '」', '『', '』', '《', '》', '〈', '〉'];
 
-/// Whether a character is white space, a mark of Chinese, or one of some ASCII characters. A long answer may be full of them.
+/// Returns whether a character is white space, a mark of Chinese, or one of some ASCII characters. A long answer
+/// may be full of them.
 fn is_one_of(character: char, ascii: u128) -> bool {
     if character.is_ascii() {
         return ascii >> (character as u32) & 1 == 1 || is_space(character);

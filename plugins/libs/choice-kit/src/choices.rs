@@ -54,7 +54,7 @@ impl Choices {
         Choices { choices, letters, compared: OnceCell::new() }
     }
 
-    /// Whether nothing is known of the options.
+    /// Returns whether nothing is known of the options.
     pub fn is_unknown(&self) -> bool {
         self.choices.is_empty()
     }
@@ -67,7 +67,7 @@ impl Choices {
         })
     }
 
-    /// Whether an upper-case ASCII letter is the label of an option.
+    /// Returns whether an upper-case ASCII letter is the label of an option.
     pub(crate) fn has_letter(&self, letter: char) -> bool {
         self.is_unknown() || self.letters & letter_bit(letter) != 0
     }
@@ -124,12 +124,13 @@ impl Choices {
         })
     }
 
-    /// Whether a text begins with what the option of a letter says: `A Shark`.
+    /// Returns whether a text begins with what the option of a letter says: `A Shark`.
     pub(crate) fn says(&self, letter: char, rest: &str) -> bool {
         self.texts_of(letter).any(|text| begins_with(rest, text).is_some())
     }
 
-    /// Whether a text begins with what the option of a letter says, the clause ends there, and it is no more than that
+    /// Returns whether a text begins with what the option of a letter says, the clause ends there, and it is no
+    /// more than that
     /// something is wrong.
     pub(crate) fn says_wrong(&self, letter: char, rest: &str) -> bool {
         self.texts_of(letter).any(|text| {
@@ -192,7 +193,7 @@ impl Choices {
     }
 }
 
-/// Whether a text is that of an option, but for case and white space.
+/// Returns whether a text is that of an option, but for case and white space.
 fn is_whole(text: &str, option: &str) -> bool {
     begins_with(text, option)
         .is_some_and(|mut after| matches!((after.next(), after.next()), (None | Some(' '), None)))

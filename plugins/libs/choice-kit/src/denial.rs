@@ -1,4 +1,4 @@
-//! What stands before a letter or the text of an option and takes it out of the choice: `not A`, `neither A nor
+//! Denials before a letter or an option's text, which exclude it: `not A`, `neither A nor
 //! B`, `rule out B, C and D`, `不是A`.
 
 use crate::characters::{is_word, split_last_word};
@@ -71,7 +71,7 @@ const WORDS_BETWEEN: usize = 4;
 /// How far apart two letters of one denied list may stand, in bytes.
 const MAX_GAP_BYTES: usize = 120;
 
-/// Whether what stands at a place is denied: `not A`, `isn't option A`, `rather than A`, `不是A`; or
+/// Returns whether what stands at a place is denied: `not A`, `isn't option A`, `rather than A`, `不是A`; or
 /// continues a denied list: `neither A nor B`. `denied` is the place of the last denied letter.
 pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool {
     let mut before = lower.get(..at).unwrap_or_default();
@@ -128,13 +128,13 @@ pub(crate) fn eliminated(lower: &str, at: usize) -> Option<usize> {
     })
 }
 
-/// Whether a letter stands alone somewhere in a text.
+/// Returns whether a letter stands alone somewhere in a text.
 fn has_letter(text: &str) -> bool {
     text.split(|character: char| !is_word(character) && character != '\'')
         .any(|word| word.len() == 1 && word.is_ascii())
 }
 
-/// Whether a text between two letters makes them one list.
+/// Returns whether a text between two letters makes them one list.
 fn continues_list(between: &str) -> bool {
     let is_separator = |character: char| is_space(character) || matches!(character, '(' | ')');
     let mut words = between.split(is_separator).filter(|word| !word.is_empty()).peekable();

@@ -151,7 +151,8 @@ impl<'a> Answer<'a> {
         })
     }
 
-    /// Whether what follows the letter at a place says that it is wrong. Where that is what its option says, as of a question
+    /// Returns whether what follows the letter at a place says that it is wrong. Where that is what its option
+    /// says, as of a question
     /// whether something is right, it is the option that is named.
     pub(crate) fn is_refuted(&self, at: usize, choices: &Choices) -> bool {
         if !is_refuted(&self.lower, at + 1) {
@@ -185,7 +186,7 @@ impl<'a> Answer<'a> {
         letters.find(|(at, byte, letter)| is_named(*at, *byte, *letter)).map(|(_, _, letter)| letter)
     }
 
-    /// Whether the ASCII letter at a place stands alone, is a label, and is meant as one.
+    /// Returns whether the ASCII letter at a place stands alone, is a label, and is meant as one.
     pub(crate) fn names_option(&self, at: usize, letter: char, choices: &Choices) -> bool {
         if !choices.has_letter(letter) {
             return false;
@@ -205,7 +206,7 @@ impl<'a> Answer<'a> {
         self.text.get(at..).is_some_and(|rest| choices.says(letter, rest))
     }
 
-    /// Whether an `A` or `I` is the article or the pronoun.
+    /// Returns whether an `A` or `I` is the article or the pronoun.
     fn is_article_or_pronoun(&self, at: usize, letter: char, choices: &Choices) -> bool {
         let rest = self.lower.get(at + 1..).unwrap_or_default();
         let names: &[&str] = match letter {
@@ -228,7 +229,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Whether a letter with no word character beside it still belongs to a longer word: `it's`,
+/// Returns whether a letter with no word character beside it still belongs to a longer word: `it's`,
 /// `A-level`, `R&D`, `C++`, `°C`, `e.g.`
 fn is_part_of_word(
     before: [Option<char>; 3],

@@ -103,7 +103,7 @@ fn merged(left: &[Span], right: &[Span]) -> Vec<Span> {
     }
 }
 
-/// Whether an option at a place of a text is not part of a longer word or number.
+/// Returns whether an option at a place of a text is not part of a longer word or number.
 fn has_borders(text: &str, start: usize, option: &str) -> bool {
     let (before, rest) = text.split_at(start);
     let after = rest.get(option.len()..).unwrap_or_default();
@@ -120,7 +120,7 @@ fn has_borders(text: &str, start: usize, option: &str) -> bool {
     starts && ends(option, after.chars())
 }
 
-/// Whether an option ends its word or number where so much follows.
+/// Returns whether an option ends its word or number where so much follows.
 fn ends(option: &str, mut after: impl Iterator<Item = char>) -> bool {
     let Some(last) = option.chars().next_back() else { return false };
     match (after.next(), after.next()) {

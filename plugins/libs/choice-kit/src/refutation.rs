@@ -75,7 +75,7 @@ const MAX_BRACKET_BYTES: usize = 120;
 const MAX_LETTERS: usize = 8;
 const MAX_WORDS: usize = 5;
 
-/// Whether what follows a letter says that it is wrong. `lower` is the text in lower case, `end` the place
+/// Returns whether what follows a letter says that it is wrong. `lower` is the text in lower case, `end` the place
 /// behind the letter. A list counts where the verb is one of several, or an `and` joins it: `A, B is wrong` is about B.
 pub(crate) fn is_refuted(lower: &str, end: usize) -> bool {
     let Some(mut rest) = lower.get(end..) else { return false };
@@ -118,7 +118,8 @@ enum List {
     Conjoined,
 }
 
-/// Whether a text is nothing but the word that something is wrong, or goes on with the reason: `wrong`, `not correct,
+/// Returns whether a text is nothing but the word that something is wrong, or goes on with the reason: `wrong`,
+/// `not correct,
 /// since`, `错误。`
 pub(crate) fn is_said_wrong(text: &str) -> bool {
     let mut rest = text;
@@ -141,7 +142,7 @@ pub(crate) fn is_said_wrong(text: &str) -> bool {
     found && said.next().is_none_or(|next| REASONS.contains(&next) || next == "out")
 }
 
-/// Whether a clause ends at the beginning of a text.
+/// Returns whether a clause ends at the beginning of a text.
 fn is_clause_end(text: &str) -> bool {
     text.chars().next().is_none_or(|next| is_space(next) || (!next.is_alphanumeric() && next != '\''))
 }
@@ -258,7 +259,7 @@ fn is_blank(character: char) -> bool {
     is_space(character) && !matches!(character, '\n' | '\r')
 }
 
-/// Whether a character may stand between a letter and what is said of it: `(A) is wrong`, `**A**错误`.
+/// Returns whether a character may stand between a letter and what is said of it: `(A) is wrong`, `**A**错误`.
 fn is_closing(character: char) -> bool {
     matches!(character, ')' | ']' | '}' | '*' | '_' | '`' | '"' | '\'' | '】' | '」' | '』')
 }

@@ -41,7 +41,7 @@ pub fn check_size(value: &Value, separator: Option<&str>, name: &str) -> Result<
     Err(PluginError::invalid_input(message))
 }
 
-/// Whether JSON has so many values: each but the first stands behind a comma or an opening bracket.
+/// Returns whether JSON has so many values: each but the first stands behind a comma or an opening bracket.
 fn has_too_many_values(json: &str) -> bool {
     let (mut count, mut in_string, mut escaped) = (0, false, false);
     for byte in json.bytes() {

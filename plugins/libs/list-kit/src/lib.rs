@@ -1,4 +1,4 @@
-//! What the plugins on lists share: how the items of a list are read, and which of them two lists have
+//! Shared parts of the plugins on lists: how the items of a list are read, and which of them two lists have
 //! in common.
 
 mod items;

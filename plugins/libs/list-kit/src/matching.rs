@@ -1,4 +1,4 @@
-//! Which items of two lists are the same.
+//! Matching of the items of two lists.
 
 use crate::items::Item;
 use std::collections::{HashMap, HashSet};
@@ -68,7 +68,7 @@ impl<'items> Matching<'items> {
         2.0 * self.places.len() as f64 / (self.predicted + self.expected) as f64
     }
 
-    /// Whether no item is missing and none is too many.
+    /// Returns whether no item is missing and none is too many.
     pub fn is_whole(&self) -> bool {
         self.missing.is_empty() && self.extra.is_empty()
     }

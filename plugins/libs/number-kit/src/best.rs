@@ -1,4 +1,4 @@
-//! Which of several right answers an answer is held against.
+//! Choice of the right answer with which an answer is compared.
 
 use gage_sdk::ScoreCard;
 

@@ -82,7 +82,7 @@ impl Pair {
         }
     }
 
-    /// How far the prediction is off, where errors up to the larger of `tolerance_abs` and
+    /// Returns how far the prediction is off, where errors up to the larger of `tolerance_abs` and
     /// `tolerance_rel` times the size of the target are allowed.
     pub fn deviation(&self, tolerance_abs: f64, tolerance_rel: f64) -> Deviation {
         let absolute = (self.number - self.target).abs();
@@ -106,7 +106,7 @@ pub struct Deviation {
 }
 
 impl Deviation {
-    /// Whether the error is allowed; one that is too large for a float never is.
+    /// Returns whether the error is allowed; one that is too large for a float never is.
     pub fn is_within(&self) -> bool {
         self.absolute.is_finite() && self.absolute <= self.tolerance
     }

@@ -1,4 +1,4 @@
-//! What the plugins on numbers share: numbers with a unit and a tolerance, and how far one is from
+//! Shared parts of the plugins on numbers: numbers with a unit and a tolerance, and how far one is from
 //! another.
 
 mod best;

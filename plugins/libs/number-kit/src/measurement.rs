@@ -77,7 +77,7 @@ impl<'item> Measurement<'item> {
         self.fields.get(name).unwrap_or(&serde_json::Value::Null)
     }
 
-    /// Whether there is nothing to read.
+    /// Returns whether there is nothing to read.
     pub fn is_absent(&self) -> bool {
         *self.value == Value::Absent
     }

@@ -29,7 +29,7 @@ pub struct BleuCounts {
 }
 
 impl BleuCounts {
-    /// Whether there are as many orders on both sides, from one to the largest.
+    /// Returns whether there are as many orders on both sides, from one to the largest.
     pub fn is_sound(&self) -> bool {
         let orders = self.correct.len();
         orders == self.total.len() && (1..=usize::from(MAX_ORDER)).contains(&orders)

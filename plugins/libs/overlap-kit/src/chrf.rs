@@ -39,12 +39,12 @@ pub struct ChrfDetail {
 }
 
 impl ChrfShape {
-    /// How many orders are counted.
+    /// Returns how many orders are counted.
     pub fn orders(self) -> usize {
         usize::from(self.char_order) + usize::from(self.word_order)
     }
 
-    /// Whether there is an order, none is too large, and the weight is a number.
+    /// Returns whether there is an order, none is too large, and the weight is a number.
     pub fn is_sound(self) -> bool {
         self.orders() > 0
             && self.char_order.max(self.word_order) <= MAX_ORDER

@@ -34,7 +34,7 @@ impl Work {
     }
 }
 
-/// How many words of 64 bits a row with a column for each word has.
+/// Returns how many words of 64 bits a row with a column for each word has.
 fn blocks(words: &[u32]) -> usize {
     words.len().div_ceil(64)
 }
@@ -92,7 +92,7 @@ impl<'words> Columns<'words> {
         from.get(..end).unwrap_or_default()
     }
 
-    /// How many blocks have columns of the words of a line, each as often as it comes.
+    /// Returns how many blocks have columns of the words of a line, each as often as it comes.
     fn work_of(&self, line: &[u32]) -> usize {
         let mut counts = Vec::new();
         for entry in &self.entries {
@@ -148,7 +148,7 @@ fn growth(row: &[u64], columns: usize) -> u32 {
     whole + rest
 }
 
-/// Whether the length grows in a column, counted from 1.
+/// Returns whether the length grows in a column, counted from 1.
 fn grows(row: &[u64], column: usize) -> u32 {
     let place = column.saturating_sub(1);
     row.get(place / 64).map_or(0, |block| u32::from(block >> (place % 64) & 1 == 0))
@@ -204,7 +204,7 @@ fn common(words: &[u32], others: &[u32]) -> Vec<u32> {
     words.iter().copied().filter(|word| is_there.get(*word as usize) == Some(&true)).collect()
 }
 
-/// How many words of the lines of a reference are in the union of their longest common subsequences
+/// Returns how many words of the lines of a reference are in the union of their longest common subsequences
 /// with the lines of a prediction, no word more often than the prediction has it: the hits of
 /// ROUGE-L on the level of summaries (Lin, "ROUGE: a package for automatic evaluation of
 /// summaries", 2004, section 3.2; the double counting is that of ROUGE 1.5.5). `None` where the texts
@@ -240,7 +240,7 @@ pub fn summary_hits(reference: &NumberedText, prediction: &NumberedText, work: &
     Some(hits)
 }
 
-/// How often the prediction has each of its words, which are numbered without gaps.
+/// Returns how often the prediction has each of its words, which are numbered without gaps.
 fn counts(prediction: &NumberedText) -> Vec<u32> {
     let mut counts = Vec::new();
     for &word in &prediction.words {

@@ -1,5 +1,5 @@
-//! What the metrics on overlap, those of other families that need words in common, and the aggregators
-//! share: words, n-grams, longest common subsequences, the shares of ROUGE and of F1 over words; the
+//! Shared parts of the metrics on overlap and the aggregators: words, n-grams, longest common subsequences, the
+//! shares of ROUGE and of F1 over words; the
 //! counts that BLEU and chrF are made of, how they are kept in the detail of a score card, and the
 //! scores they give.
 //!

@@ -1,4 +1,4 @@
-//! How many n-grams of one text stand in another.
+//! Counts of the n-grams that two texts share.
 
 use rustc_hash::FxHashMap;
 
@@ -39,7 +39,7 @@ fn count_of(counts: &mut [u32], node: u32) -> Option<&mut u32> {
     counts.get_mut(node as usize)
 }
 
-/// How many n-grams of an order a text has, each time it stands there.
+/// Returns how many n-grams of an order a text has, each time it stands there.
 pub fn total(tokens: usize, order: usize) -> u64 {
     (tokens + 1).saturating_sub(order) as u64
 }
@@ -88,7 +88,7 @@ impl Ngrams {
         Ngrams { dense, nodes, counts, order_ends }
     }
 
-    /// How often each of them stands in another text.
+    /// Returns how often each of them stands in another text.
     pub fn occurrences_in(&self, tokens: &[u32]) -> Occurrences {
         let mut found = vec![0; self.counts.len()];
         let mut shorter = vec![ABSENT; tokens.len()];

@@ -79,7 +79,7 @@ impl Letters {
     }
 }
 
-/// Whether the stem ends in consonant, vowel and consonant, the last not w, x or y; or is a vowel
+/// Returns whether the stem ends in consonant, vowel and consonant, the last not w, x or y; or is a vowel
 /// and a consonant.
 fn is_short(stem: &str) -> bool {
     match Letters::of(stem).consonants {

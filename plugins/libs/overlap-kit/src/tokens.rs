@@ -141,7 +141,7 @@ fn quick_class(character: char) -> Option<Class> {
     }
 }
 
-/// Whether a character is composed, and no combining mark, for those of which that is known without a table.
+/// Returns whether a character is composed, and no combining mark, for those of which that is known without a table.
 fn is_surely_composed(character: char) -> bool {
     matches!(character,
         '\0'..='\u{2ff}' | '\u{3a3}'..='\u{3ce}' | '\u{400}'..='\u{482}' | '\u{48a}'..='\u{52f}'
@@ -172,7 +172,7 @@ fn unicode_class(character: char) -> Class {
     }
 }
 
-/// Whether a character is a combining mark.
+/// Returns whether a character is a combining mark.
 pub fn is_mark(character: char) -> bool {
     use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
     // Nothing below is one, and looking it up costs more than all else.
@@ -197,7 +197,7 @@ pub struct Words<'text> {
 }
 
 impl<'text> Words<'text> {
-    /// How many lines end before the word that came last, or before the end of the text where none is left.
+    /// Returns how many lines end before the word that came last, or before the end of the text where none is left.
     pub fn lines(&self) -> usize {
         self.lines
     }

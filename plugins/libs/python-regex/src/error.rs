@@ -1,4 +1,4 @@
-//! What is wrong with a pattern, and why a search could not be carried through.
+//! Errors of patterns and of searches.
 
 use std::fmt;
 

@@ -328,7 +328,7 @@ fn set_flag(flags: &mut Flags, letter: char, value: bool) {
     }
 }
 
-/// Whether a text could be a Python name.
+/// Returns whether a text could be a Python name.
 fn is_identifier(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(|first| first == '_' || first.is_alphabetic())

@@ -97,7 +97,7 @@ impl PythonRegex {
         Ok(PythonRegex { ascii, unicode, names, group_count })
     }
 
-    /// Whether the pattern is found anywhere in the text, as `re.search` does.
+    /// Returns whether the pattern is found anywhere in the text, as `re.search` does.
     ///
     /// # Errors
     /// Outside of a component, where the search needs more than a million steps of backtracking.
@@ -213,7 +213,8 @@ impl Engine {
     }
 }
 
-/// Whether a translated pattern needs backtracking. Characters that stand for themselves are written otherwise in it.
+/// Returns whether a translated pattern needs backtracking. Characters that stand for themselves are written
+/// otherwise in it.
 fn backtracks(pattern: &str) -> bool {
     let signs = ["(?=", "(?!", "(?<", "(?>", "(?(", r"\k<", "*+", "++", "?+", "}+"];
     signs.iter().any(|sign| pattern.contains(sign))

@@ -18,12 +18,12 @@ impl Needle {
         Needle { regex, offset }
     }
 
-    /// Whether a text has it. What cannot be tried is taken to be there.
+    /// Returns whether a text has it. What cannot be tried is taken to be there.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.regex.is_match(text).unwrap_or(true)
     }
 
-    /// Whether it is known closely enough where a match begins.
+    /// Returns whether it is known closely enough where a match begins.
     pub(crate) fn is_near(&self) -> bool {
         self.offset.most.checked_sub(self.offset.least).is_some_and(|places| places < MAX_PLACES)
     }

@@ -26,13 +26,13 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
-    /// Whether the engine folds case. In ASCII mode it must not, since it knows only the folding of
+    /// Returns whether the engine folds case. In ASCII mode it must not, since it knows only the folding of
     /// Unicode; both cases are written out there.
     pub(crate) fn folds(self) -> bool {
         self.ignore_case && !self.ascii
     }
 
-    /// Whether both cases of ASCII letters are written out.
+    /// Returns whether both cases of ASCII letters are written out.
     pub(crate) fn writes_cases(self) -> bool {
         self.ignore_case && self.ascii
     }

@@ -1,4 +1,5 @@
-//! What must stand in a text for a pattern to match, and where, so that a long text need not be searched by backtracking from
+//! Text that a pattern requires for a match, and its place, so that a long text need not be searched by
+//! backtracking from
 //! each of its characters.
 
 use crate::width::Width;

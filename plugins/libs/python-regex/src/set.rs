@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// The characters that Python takes for one another without case, and the engine does not.
 pub(crate) const DOTTED: &str = "iI\u{130}\u{131}";
 
-/// Whether a character is one of [`DOTTED`].
+/// Returns whether a character is one of [`DOTTED`].
 pub(crate) fn is_dotted(character: char) -> bool {
     DOTTED.contains(character)
 }

@@ -1,4 +1,4 @@
-//! What Python's `re` answers, as tables: patterns, texts that match, texts that do not.
+//! Results of Python's `re`, as tables: patterns, texts that match, texts that do not.
 
 use super::{Group, Occurrence, PythonRegex};
 

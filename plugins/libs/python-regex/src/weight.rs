@@ -1,4 +1,4 @@
-//! How large a pattern becomes once it is compiled.
+//! Size of a compiled pattern.
 
 /// What a pattern may weigh. Compiling costs some 4,000 units of fuel for each, so that this is four fifths of the default
 /// budget of an item.

@@ -1,4 +1,4 @@
-//! What the plugins on reasoning share: how the parts of an argument are read (ids, texts, steps,
+//! Shared parts of the plugins on reasoning: how the parts of an argument are read (ids, texts, steps,
 //! claims and their evidence), which of them two arguments have in common, and what a text mentions.
 
 pub mod claims;

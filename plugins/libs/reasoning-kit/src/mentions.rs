@@ -1,8 +1,8 @@
-//! Whether a text mentions another as whole words: "up" occurs in "goes up", but not in "supply".
+//! Mentions of one text in another, as whole words: "up" occurs in "goes up", but not in "supply".
 
 use unicode_normalization::char::is_combining_mark;
 
-/// Whether `text` mentions `wanted`, which is not empty, as whole words.
+/// Returns whether `text` mentions `wanted`, which is not empty, as whole words.
 ///
 /// A letter or digit, or a mark above one, may not continue the first or last word of `wanted`; in
 /// scripts that are written without blanks between words (Chinese, Japanese, Thai and their like) any
@@ -55,7 +55,7 @@ fn leading_digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// Whether two neighbours belong to one word.
+/// Returns whether two neighbours belong to one word.
 fn continues(left: char, right: char) -> bool {
     const JOINER: char = '\u{200d}';
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
@@ -67,7 +67,7 @@ fn continues(left: char, right: char) -> bool {
     left_is_part && is_part(right) && !is_unspaced(left) && !is_unspaced(right)
 }
 
-/// Whether a character is of a script without blanks between words, or, as Korean, with endings
+/// Returns whether a character is of a script without blanks between words, or, as Korean, with endings
 /// that stick to them.
 fn is_unspaced(character: char) -> bool {
     matches!(u32::from(character),

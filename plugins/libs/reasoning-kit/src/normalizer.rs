@@ -1,4 +1,4 @@
-//! How texts and ids are made comparable.
+//! Normalization of texts and ids for comparison.
 
 use gage_sdk::{PluginError, serde_json};
 use gage_text_kit::Params;

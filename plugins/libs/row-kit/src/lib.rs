@@ -1,4 +1,4 @@
-//! What preprocessors and doc hooks share: values at paths of a row, and media in the many shapes that
+//! Shared parts of preprocessors and doc hooks: values at paths of a row, and media in the many shapes that
 //! datasets give them.
 
 pub mod fields;

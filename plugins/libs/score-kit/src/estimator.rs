@@ -1,4 +1,4 @@
-//! How likely some of k attempts, or all of them, pass, where c of n attempts did.
+//! Probability that some or all of k attempts pass, if c of n attempts did.
 
 /// The unbiased estimate that at least one of `k` attempts passes: 1 − C(n−c, k) / C(n, k), as the
 /// product of Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1, which

@@ -1,4 +1,4 @@
-//! What the metrics on scores and the aggregators share. Everything here is a pure function.
+//! Shared parts of the metrics on scores and the aggregators. Everything here is a pure function.
 
 pub mod estimator;
 pub mod perplexity;

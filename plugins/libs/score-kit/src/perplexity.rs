@@ -42,7 +42,7 @@ impl Measure {
         }
     }
 
-    /// How much the measure grows with the loss per unit, which makes its error of that of the loss.
+    /// Returns how much the measure grows with the loss per unit, which makes its error of that of the loss.
     pub fn slope(self, loss: f64) -> f64 {
         match self {
             Measure::BitsPerByte => std::f64::consts::LN_2.recip(),
@@ -63,7 +63,7 @@ pub struct TextLikelihood {
 }
 
 impl TextLikelihood {
-    /// Whether these are numbers that a figure can be made of.
+    /// Returns whether these are numbers that a figure can be made of.
     pub fn is_sound(&self) -> bool {
         self.loglikelihood.is_finite() && self.units > 0
     }

@@ -1,4 +1,4 @@
-//! What pass@k of one sample and pass@k over rows have in common: their parameters.
+//! Shared parts of pass@k of one sample and over rows: their parameters.
 
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};

@@ -54,7 +54,7 @@ impl PredictionField {
         PredictionField(path.map(|path| path.split('.').map(str::to_owned).collect()))
     }
 
-    /// Whether the suite names a field.
+    /// Returns whether the suite names a field.
     pub fn is_set(&self) -> bool {
         self.0.is_some()
     }

@@ -26,7 +26,7 @@ pub struct FoundJson<'text> {
 }
 
 impl<'text> FoundJson<'text> {
-    /// Its value, as [`read_exactly`] reads it.
+    /// Returns its value, as [`read_exactly`] reads it.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -44,7 +44,8 @@ impl<'text> FoundJson<'text> {
         names.into_iter().find(|name| !seen.insert(name.clone()))
     }
 
-    /// Its spelling, once it is known that it can be read, with quotes around the long integers as in [`read_exactly`]. Needs
+    /// Returns its spelling, once it is known that it can be read, with quotes around the long integers as in
+    /// [`read_exactly`]. Needs
     /// no memory for values.
     ///
     /// # Errors
@@ -185,7 +186,7 @@ fn with_long_integers_quoted(text: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
-/// Whether a JSON number is a whole one, without an exponent, that 64 bits do not hold.
+/// Returns whether a JSON number is a whole one, without an exponent, that 64 bits do not hold.
 fn is_long_integer(number: &str) -> bool {
     let digits = number.strip_prefix('-').unwrap_or(number);
     digits.len() >= LONG_INTEGER
@@ -223,7 +224,7 @@ pub fn find_json(text: &str, shape: Shape) -> Vec<FoundJson<'_>> {
     found
 }
 
-/// Whether what follows an opening bracket could follow it in JSON, or in what was meant to be JSON.
+/// Returns whether what follows an opening bracket could follow it in JSON, or in what was meant to be JSON.
 fn begins(text: &str, shape: Shape) -> bool {
     /// White space before the first key; more is no JSON that a model writes.
     const MAX_WHITESPACE_BYTES: usize = 256;
@@ -247,7 +248,7 @@ fn begins(text: &str, shape: Shape) -> bool {
     }
 }
 
-/// How many bytes there are up to the bracket that closes the first one; strings are passed over.
+/// Returns how many bytes there are up to the bracket that closes the first one; strings are passed over.
 fn length(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     let mut in_string = false;

@@ -47,7 +47,7 @@ pub fn last_box(text: &str) -> Option<FoundBox<'_>> {
     Some(FoundBox { whole: text.get(start..=end)?, held: text.get(inside..end)? })
 }
 
-/// Whether the command of a box, and an opening brace, stand at a place.
+/// Returns whether the command of a box, and an opening brace, stand at a place.
 fn starts_box(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let argument = COMMANDS.iter().find_map(|command| rest.strip_prefix(command));
@@ -78,7 +78,7 @@ pub fn without_commands(text: &str) -> &str {
     text
 }
 
-/// Whether no brace closes one that was opened outside: `\frac{1}{2}` is no command around `1}{2`.
+/// Returns whether no brace closes one that was opened outside: `\frac{1}{2}` is no command around `1}{2`.
 fn is_balanced(text: &str) -> bool {
     let mut open = 0_usize;
     let mut escaped = false;

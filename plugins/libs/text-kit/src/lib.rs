@@ -1,4 +1,4 @@
-//! What the first-party plugins share: text and numbers read as Python reads them, numbers as people
+//! Shared parts of the first-party plugins: text and numbers read as Python reads them, numbers as people
 //! write them, JSON values turned into text, fields of parsed answers, parameters, thought tags, LaTeX
 //! boxes, JSON inside other text.
 //!

@@ -1,4 +1,4 @@
-//! What people and models write around a number without changing it: `**5**`, `$5$`, `≈5`.
+//! Markup around a number that does not change it: `**5**`, `$5$`, `≈5`.
 
 /// What opens and closes, longer ones first.
 const PAIRS: &[(&str, &str)] = &[

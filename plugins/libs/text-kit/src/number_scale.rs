@@ -186,7 +186,7 @@ fn letter(text: &str, is_attached: bool, place: Place) -> Option<(i64, &str)> {
     (!continues(rest)).then_some((power, rest))
 }
 
-/// Whether a text goes on with a word, or with what would make a unit of a letter before it: `k/s`.
+/// Returns whether a text goes on with a word, or with what would make a unit of a letter before it: `k/s`.
 fn continues(text: &str) -> bool {
     text.starts_with(|next: char| {
         next.is_alphanumeric() && next.is_ascii() || matches!(next, '_' | '/' | '^' | '\'')

@@ -290,7 +290,7 @@ impl Spans<'_> {
         (!goes_on).then_some(length)
     }
 
-    /// Whether the sign of a currency stands before a number, or between its sign and its digits.
+    /// Returns whether the sign of a currency stands before a number, or between its sign and its digits.
     fn has_currency(&self, start: usize, digits: usize) -> bool {
         let before = self.text.get(..start.min(digits)).unwrap_or_default();
         before.trim_end_matches(['-', '+', '−', ' ']).ends_with(is_currency_sign)
@@ -330,7 +330,7 @@ fn near_multiplier(text: &str) -> Option<char> {
     })
 }
 
-/// Whether the digits that a text begins with may be those of a fraction, as those of most numbers are not.
+/// Returns whether the digits that a text begins with may be those of a fraction, as those of most numbers are not.
 fn may_be_fraction(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits_at = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
@@ -345,12 +345,12 @@ fn may_be_fraction(text: &str) -> bool {
     }
 }
 
-/// Whether what begins so may multiply a number only where the sign of a currency stands before it.
+/// Returns whether what begins so may multiply a number only where the sign of a currency stands before it.
 fn may_be_of_money(first: char) -> bool {
     !first.is_ascii_alphabetic() || matches!(first.to_ascii_lowercase(), 'k' | 'm' | 'b' | 't' | 'x')
 }
 
-/// Whether a character may stand between groups of three digits.
+/// Returns whether a character may stand between groups of three digits.
 fn is_group_blank(character: char) -> bool {
     matches!(character, ' ' | '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}')
 }
@@ -367,7 +367,7 @@ fn sign(text: &str) -> Option<(&str, bool)> {
     minus.or_else(|| text.strip_suffix(['+', '＋']).map(|before| (before, false)))
 }
 
-/// How long the number is that a text begins with, in bytes; `whole` where what comes first are
+/// Returns how long the number is that a text begins with, in bytes; `whole` where what comes first are
 /// the digits before the point.
 fn unsigned_length(text: &str, whole: bool) -> usize {
     let (mut length, mut count) = digits(text);
@@ -401,7 +401,7 @@ fn is_vulgar(character: char) -> bool {
     !character.is_ascii() && vulgar(character.encode_utf8(&mut [0; 4])).is_some()
 }
 
-/// How many bytes of digits a text begins with, and how many digits.
+/// Returns how many bytes of digits a text begins with, and how many digits.
 fn digits(text: &str) -> (usize, usize) {
     let ascii = text.bytes().take_while(u8::is_ascii_digit).count();
     if text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {

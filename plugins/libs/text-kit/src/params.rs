@@ -45,7 +45,7 @@ impl Params {
         }
     }
 
-    /// Whether the parameter is given, perhaps as null.
+    /// Returns whether the parameter is given, perhaps as null.
     pub fn is_given(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }

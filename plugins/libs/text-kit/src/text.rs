@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Whether Python's `str.isspace` holds: Unicode white space and the four separators U+001C to
+/// Returns whether Python's `str.isspace` holds: Unicode white space and the four separators U+001C to
 /// U+001F, but neither the byte-order mark nor the zero-width space.
 pub fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
@@ -37,7 +37,7 @@ pub fn collapse(text: &str) -> Cow<'_, str> {
     Cow::Owned(collapsed)
 }
 
-/// Whether all white space is single blanks.
+/// Returns whether all white space is single blanks.
 fn is_collapsed(text: &str) -> bool {
     let mut in_space = false;
     for character in text.chars() {
@@ -108,13 +108,14 @@ fn quick_lower(character: char) -> Option<char> {
     }
 }
 
-/// Whether the capital sigma between two places of a text ends a word: a letter stands before it and none behind it.
+/// Returns whether the capital sigma between two places of a text ends a word: a letter stands before it and none
+/// behind it.
 /// `None` where that takes tables to tell.
 fn is_final(text: &str, start: usize, end: usize) -> Option<bool> {
     Some(has_case(text.get(..start)?.chars().rev())? && !has_case(text.get(end..)?.chars())?)
 }
 
-/// Whether the first character that counts is a letter with a case.
+/// Returns whether the first character that counts is a letter with a case.
 fn has_case(mut characters: impl Iterator<Item = char>) -> Option<bool> {
     match characters.find(|character| !matches!(character, '\'' | '.' | ':' | '^' | '`')) {
         None | Some('\u{4e00}'..='\u{9fff}') => Some(false),
@@ -170,7 +171,7 @@ impl Normalization {
         }
     }
 
-    /// Whether two texts are equal once it is applied to both.
+    /// Returns whether two texts are equal once it is applied to both.
     pub fn same(self, left: &str, right: &str) -> bool {
         if left == right {
             return true;

@@ -52,7 +52,7 @@ impl Unit {
         Some(Unit { spelled: spelled.to_owned(), scale, base })
     }
 
-    /// Whether the table has it as it stands.
+    /// Returns whether the table has it as it stands.
     pub fn is_known(&self) -> bool {
         self.scale == 1.0 && matches!(self.base, Base::Known(..))
     }
@@ -72,7 +72,7 @@ impl Unit {
         (self.base == Base::Number).then_some(self.scale)
     }
 
-    /// Whether both are in the table, and measure the same.
+    /// Returns whether both are in the table, and measure the same.
     pub(crate) fn measures_as(&self, other: &Unit) -> bool {
         let of_kind = |base: &Base| if let Base::Known(kind, ..) = base { Some(*kind) } else { None };
         self.scale == 1.0 && of_kind(&self.base).is_some() && of_kind(&self.base) == of_kind(&other.base)

@@ -52,7 +52,7 @@ fn unit_at(near: &str) -> Option<&str> {
     near.get(..lengths.max()?)
 }
 
-/// Whether a text begins with a unit whose first character is a word for a number: 千克, 百帕.
+/// Returns whether a text begins with a unit whose first character is a word for a number: 千克, 百帕.
 pub(crate) fn begins_unit(text: &str) -> bool {
     static UNITS: OnceLock<Vec<&str>> = OnceLock::new();
     if !text.starts_with(['千', '百']) {
@@ -62,7 +62,7 @@ pub(crate) fn begins_unit(text: &str) -> bool {
     units.iter().any(|name| text.starts_with(name))
 }
 
-/// Whether a character is the sign of a currency.
+/// Returns whether a character is the sign of a currency.
 pub(crate) fn is_currency_sign(character: char) -> bool {
     if character.is_ascii() {
         return character == '$';

@@ -11,7 +11,7 @@ pub(crate) fn spellings() -> impl Iterator<Item = &'static str> {
     KINDS.iter().flat_map(|kind| kind.units.iter().flat_map(|unit| unit.names.iter().copied()))
 }
 
-/// Whether a text, in `singular` once more as [`singular`] gives it, is a spelling of the table.
+/// Returns whether a text, in `singular` once more as [`singular`] gives it, is a spelling of the table.
 pub(crate) fn is_spelled(name: &str, text: &str, singular: &str) -> bool {
     name == text || (name.len() >= 3 && name == singular)
 }

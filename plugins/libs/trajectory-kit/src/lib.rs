@@ -88,7 +88,7 @@ impl Call {
         Ok(Call { name: name.to_owned(), arguments })
     }
 
-    /// Whether this call is the one that a reference asks for.
+    /// Returns whether this call is the one that a reference asks for.
     pub fn meets(&self, reference: &Call, arguments: Arguments) -> bool {
         self.name == reference.name
             && match arguments {
@@ -99,7 +99,7 @@ impl Call {
     }
 }
 
-/// Whether two values are the same, numbers by value.
+/// Returns whether two values are the same, numbers by value.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => same_number(left, right),
@@ -114,7 +114,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Whether every member of the reference is in the value, and the same there.
+/// Returns whether every member of the reference is in the value, and the same there.
 fn covers(value: &Value, reference: &Value) -> bool {
     match (value, reference) {
         (Value::Object(value), Value::Object(reference)) => reference

@@ -15,7 +15,7 @@ pub trait Distance: DeserializeOwned {
     /// shape are added to it.
     fn spec() -> MetricSpec;
 
-    /// How far the texts are apart, 0 or more: by default the Levenshtein distance.
+    /// Returns how far the texts are apart, 0 or more: by default the Levenshtein distance.
     fn distance(&self, prediction: &str, reference: &str) -> f64 {
         levenshtein_distance(prediction, reference) as f64
     }

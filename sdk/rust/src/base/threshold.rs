@@ -14,7 +14,7 @@ pub trait Decide: DeserializeOwned {
     /// shape are added to it.
     fn spec() -> MetricSpec;
 
-    /// Whether the prediction is right: by default where the [`Limits`] hold.
+    /// Returns whether the prediction is right: by default where the [`Limits`] hold.
     fn passes(&self, prediction: f64, reference: f64, limits: &Limits) -> bool {
         limits.hold(prediction, reference)
     }
@@ -33,7 +33,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether the prediction differs from the reference by no more than the tolerance, and lies
+    /// Returns whether the prediction differs from the reference by no more than the tolerance, and lies
     /// within the bounds.
     pub fn hold(&self, prediction: f64, reference: f64) -> bool {
         (prediction - reference).abs() <= self.tolerance

@@ -8,7 +8,7 @@ use gage_test_corpus::{
 };
 use std::collections::HashSet;
 
-/// Whether a member ended as it must.
+/// Returns whether a member ended as it must.
 fn is_as_told(end: End, ended: &CallEnd) -> bool {
     match (end, ended) {
         (End::Refused(part), CallEnd::Load(message)) => {

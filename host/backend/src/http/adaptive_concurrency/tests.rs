@@ -48,7 +48,8 @@ impl Bucket {
 }
 
 impl Server {
-    /// How a request ends that comes `now`, after how long, and whether with an answer; some are `in_flight` with it.
+    /// Returns how a request ends that comes `now`, after how long, and whether with an answer; some are
+    /// `in_flight` with it.
     fn take(
         self,
         chance: u64,

@@ -1,4 +1,4 @@
-//! What of an exchange may lie in a recording.
+//! Redaction of exchanges before they are recorded.
 
 use gage_core::Object;
 use gage_secrets::redact;

@@ -79,7 +79,7 @@ fn read_from(path: &Path, start: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a whole frame of exchanges begins after the first byte.
+/// Returns whether a whole frame of exchanges begins after the first byte.
 fn holds_frame(bytes: &[u8]) -> bool {
     let is_exchange = |place: usize| {
         let decoder = bytes.get(place..).and_then(|bytes| zstd::Decoder::with_buffer(bytes).ok());

@@ -19,8 +19,7 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
         Err(message) => match WebModel::read(&arguments.model) {
             Ok(model) => return fetch_from_web(&model, wanted, arguments),
             Err(_) => {
-                let help =
-                    "write hub:owner/name/file.gguf, with @revision for another than main, or an address";
+                let help = "write hub:owner/name/file.gguf, with @revision unless it is main, or an address";
                 return Ok(terminal::usage_error(&message, Some(help)));
             }
         },
@@ -75,10 +74,8 @@ fn fetch_from_web(
     let file = fetched.map_err(|error| terminal::usage_error(&error.to_string(), None))?;
     if wanted.is_none() && !arguments.print.quiet {
         let digest = file.digest.hex();
-        let how = if file.was_there { "was fetched before" } else { "was fetched" };
         terminal::eprint_line(format_args!(
-            "note: nobody says what the digest of this file should be; what {how} has {digest}, which is recorded. To demand it: \
-             --sha256 {digest}"
+            "note: no expected digest was given for this file; it has {digest}, which is recorded. To require it: --sha256 {digest}"
         ));
     }
     let report = json!({

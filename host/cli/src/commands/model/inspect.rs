@@ -101,7 +101,7 @@ fn show_file(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
 fn show_adapter(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
     let text = |key: &str| gguf.text(key).unwrap_or("not said").to_owned();
     line("name", text("general.name"))?;
-    line("what it is", "lies on top of a model: the `lora` of a backend".to_owned())?;
+    line("what it is", "a LoRA adapter: use it as `lora` of a backend".to_owned())?;
     line("adapter", text("adapter.type"))?;
     line("architecture", format!("{}, as its model must have", gguf.architecture().unwrap_or("not said")))?;
     line("parameters", format!("{:.3} million", gguf.parameters() as f64 / 1e6))?;

@@ -111,7 +111,7 @@ fn to_json(run: &HistoryRun, listed: &ListedRuns) -> Value {
     })
 }
 
-/// How many samples a run has, of how many where it did not come to all; `?` where nobody knows of how many.
+/// Returns how many samples a run has, of how many where it did not come to all; `?` where nobody knows of how many.
 fn samples_of(samples: u64, run: &HistoryRun) -> String {
     match (run.total_is_least, run.not_reached) {
         (true, left) => format!("{} of ?", samples.saturating_sub(left)),

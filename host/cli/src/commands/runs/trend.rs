@@ -52,7 +52,7 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
         });
         terminal::print_line(format_args!("{answer:#}"))?;
     } else if answer.trends.is_empty() {
-        terminal::eprint_line(format_args!("no run of the suite '{}' has come to its end", arguments.suite));
+        terminal::eprint_line(format_args!("no run of the suite '{}' is finished", arguments.suite));
     } else {
         let parts: Vec<String> = answer.trends.iter().map(|trend| part(trend, &answer)).collect();
         terminal::print_line(parts.join("\n\n"))?;
@@ -64,11 +64,11 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
         }
         if has(&|point| point.is_redefined) {
             terminal::eprint_line(
-                "! the suite itself is another than in the run before: figures may differ for that",
+                "! the suite differs from that of the run before, which may change figures",
             );
         }
         if has(&|point| point.figure.total_is_least) {
-            terminal::eprint_line("+ the run was stopped, and nobody knows how many samples were left");
+            terminal::eprint_line("+ the run was stopped, and the number of remaining samples is unknown");
         }
     }
     Ok(ExitCode::Done)

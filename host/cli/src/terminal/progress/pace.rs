@@ -36,7 +36,7 @@ impl Pace {
         (seconds > 0.0).then(|| now.saturating_sub(*before) as f64 / seconds)
     }
 
-    /// How long it takes until so many are done, if it goes on like this.
+    /// Returns how long it takes until so many are done, if it goes on like this.
     pub(super) fn left(&self, total: Option<u64>) -> Option<Duration> {
         let (_, done) = self.now?;
         let rate = self.rate().filter(|rate| *rate > 0.0)?;

@@ -36,7 +36,7 @@ struct OutcomeTally {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Snapshot {
     pub(super) task_id: String,
-    /// Its samples, where their number is known.
+    /// The samples, where their number is known.
     pub(super) total: Option<u64>,
     /// Samples that were answered, or failed.
     pub(super) done: u64,

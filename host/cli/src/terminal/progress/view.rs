@@ -12,7 +12,7 @@ const REDRAWS: u8 = 10;
 /// The view that is shown, where one is.
 static SHOWN: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
-/// Whether lines can stay in their place: on a terminal that can move its cursor.
+/// Returns whether lines can stay in their place: on a terminal that can move its cursor.
 pub(super) fn is_possible() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -24,7 +24,7 @@ pub const ANTHROPIC_MAX_TOKENS: u32 = 4096;
 /// A server that is asked over HTTP.
 #[derive(Clone, Debug)]
 pub struct HttpBackendConfig {
-    /// Its protocol.
+    /// The protocol.
     pub kind: HttpKind,
     /// What only `openai_http` has; the defaults elsewhere.
     pub openai: OpenAiOptions,

@@ -1,4 +1,4 @@
-//! What turns rows into Samples: preprocessors, and hooks that add text and media.
+//! The chain from rows to Samples: preprocessors, and hooks that add text and media.
 
 use crate::elements::PluginReference;
 use crate::mapping_reader::MappingReader;
@@ -11,7 +11,7 @@ use crate::source::Span;
 pub struct PreprocessSpec {
     /// Which one.
     pub reference: PluginReference,
-    /// Its parameters.
+    /// The parameters.
     pub kwargs: Option<Node>,
     /// Where its name is written.
     pub span: Span,
@@ -46,7 +46,7 @@ pub struct HookSpec {
     pub kind: HookKind,
     /// Which one.
     pub reference: PluginReference,
-    /// Its own parameters.
+    /// The own parameters.
     pub kwargs: Option<Node>,
     /// Parameters of the preprocessor, of which the hook takes those that it declares itself and
     /// that its own do not set.

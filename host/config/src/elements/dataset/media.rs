@@ -1,4 +1,4 @@
-//! How media of Samples are found and made ready.
+//! Settings of the media of Samples.
 
 use super::chain::PreprocessSpec;
 use super::source::expand_home;

@@ -1,4 +1,4 @@
-//! Where rows come from: files, or a dataset on a hub.
+//! Sources of rows: files, or a dataset on a hub.
 
 use crate::elements::backend::http::check_address;
 use crate::mapping_reader::MappingReader;

@@ -1,4 +1,4 @@
-//! What a status means for the one who asked.
+//! Meaning of HTTP statuses of a hub.
 
 use super::RequestTarget;
 use crate::hub::error::HubError;

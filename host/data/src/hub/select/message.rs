@@ -1,4 +1,4 @@
-//! What messages say of files and names that came from a server.
+//! Names from a server in messages.
 
 use crate::hub::listing::HubEntry;
 use crate::hub::pattern::is_ordinary;

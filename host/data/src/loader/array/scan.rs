@@ -18,7 +18,7 @@ pub(crate) enum ScanStatus {
 }
 
 impl ValueScanner {
-    /// Whether the value may end where the text does.
+    /// Returns whether the value may end where the text does.
     pub(crate) fn is_scalar(&self) -> bool {
         self.is_scalar
     }

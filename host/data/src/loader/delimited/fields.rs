@@ -33,12 +33,12 @@ impl FieldSplitter {
         (self.length, self.count) = (0, 0);
     }
 
-    /// Whether the record goes on after what was fed.
+    /// Returns whether the record goes on after what was fed.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// How many fields there are.
+    /// Returns how many fields there are.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -107,7 +107,7 @@ impl FieldSplitter {
                 if !rest.starts_with(&quoted) || !rest.get(length).is_none_or(is_end) {
                     let field = index + 1;
                     return Some(format!(
-                        "text stands behind the closing quote of field {field}; write a quote inside a quoted field twice"
+                        "text follows the closing quote of field {field}; write a quote inside a quoted field twice"
                     ));
                 }
             }

@@ -120,7 +120,7 @@ impl RowWriter<'_> {
         match written.first() {
             Some(b'"') => {}
             Some(b'{' | b'[' | b'n') => {
-                self.problem.get_or_insert("a map has a key that is no scalar".to_owned());
+                self.problem.get_or_insert("a map has a key that is not a scalar".to_owned());
             }
             _ => {
                 written.insert(0, b'"');

@@ -17,7 +17,7 @@ fn digits(unit: TimeUnit) -> usize {
     }
 }
 
-/// How many units a second has.
+/// Returns how many units a second has.
 fn a_second(unit: TimeUnit) -> i64 {
     digits(unit).try_into().map_or(1, |digits| 10_i64.pow(digits))
 }

@@ -79,7 +79,7 @@ fn bytes(bytes: &[u8], kind: &LeafKind, text: &mut Vec<u8>) -> Result<(), String
     match (kind, bytes) {
         (LeafKind::Text, _) => match std::str::from_utf8(bytes) {
             Ok(value) => json(value, text),
-            Err(error) => Err(format!("the text is not UTF-8 behind byte {}", error.valid_up_to())),
+            Err(error) => Err(format!("the text is not UTF-8 after byte {}", error.valid_up_to())),
         },
         (LeafKind::Decimal { scale }, _) => quoted(&decimal::of_bytes(bytes, *scale)?, text),
         (LeafKind::Half, [low, high]) => f16::from_le_bytes([*low, *high]).to_f32().write(kind, text),

@@ -1,4 +1,4 @@
-//! What the values of a column mean.
+//! Logical types of a column's values.
 
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use ::parquet::schema::types::ColumnDescriptor;

@@ -1,4 +1,4 @@
-//! How large a page is, as its header says: the reader unpacks it as a whole, whatever is wanted of it.
+//! Page sizes from their headers: the reader unpacks it as a whole, whatever is wanted of it.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -20,7 +20,8 @@ pub(super) fn too_large(column: &str, row: u64, bytes: u64) -> String {
     )
 }
 
-/// How many bytes the page at an offset has once it is unpacked; nothing where no page begins there, of which the
+/// Returns how many bytes the page at an offset has once it is unpacked; nothing where no page begins there, of
+/// which the
 /// reader says more.
 pub(super) fn unpacked_bytes(file: &mut File, offset: u64) -> std::io::Result<Option<u64>> {
     let mut head = Vec::new();

@@ -1,4 +1,4 @@
-//! How the columns of a file make a nested row.
+//! Assembly of nested rows from columns.
 
 use super::super::LoaderError;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition};
@@ -168,7 +168,7 @@ fn single_child(kind: &Type) -> Option<&Type> {
     }
 }
 
-/// Whether the repeated group of a list with a single child is the item itself, as old writers
+/// Returns whether the repeated group of a list with a single child is the item itself, as old writers
 /// had it, and not a mere layer around it (LogicalTypes.md of the format, backward-compatibility
 /// rules for lists).
 fn is_item(list: &Type, repeated: &Type, child: &Type) -> bool {

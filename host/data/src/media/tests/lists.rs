@@ -1,4 +1,4 @@
-//! What hooks give, and `inputs.multi_modal_data`.
+//! Media from hooks, and `inputs.multi_modal_data`.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which images are taken.
+//! Accepted and rejected images.
 
 use super::*;
 use crate::media::decode_budget::DecodeBudget;

@@ -1,4 +1,4 @@
-//! Where media are found, and how a Sample holds them.
+//! Lookup of media, and their form in a Sample.
 
 use super::*;
 

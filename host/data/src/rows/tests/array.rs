@@ -76,14 +76,14 @@ fn files_that_are_no_array_are_described() {
         ("{\"a\":[1]}\n{\"a\":2}\n", 0, "this is JSON Lines; use loader: jsonl"),
         ("{\"a\":1}", 0, "the file is one object"),
         ("12", 0, "begins with '1'"),
-        ("[{}\n", 1, "damaged behind row 1: the file ends where ',' or ']' is expected"),
+        ("[{}\n", 1, "damaged after row 1: the file ends where ',' or ']' is expected"),
         ("[{},", 1, "the file ends where a value is expected"),
         ("[{},]", 1, "expected a value at line 1, column 5, found ']'"),
         ("[{},,{}]", 1, "expected a value"),
         ("[,{}]", 0, "expected a value"),
         ("[{} {}]", 1, "expected ',' or ']' at line 1, column 5, found '{'"),
         ("[{},{\"a\": \"\n", 1, "the file ends inside a value that begins at line 1, column 5"),
-        ("[{}]\n[{}]", 1, "more follows behind the end of the array, at line 2, column 1"),
+        ("[{}]\n[{}]", 1, "unexpected text after the end of the array, at line 2, column 1"),
         ("{\"a\"", 0, "the file ends where ':' is expected"),
         ("{\"a\":1,}", 0, "expected a key at line 1, column 8"),
         ("{\n \"\\x\": 1}", 0, "the key at line 2, column 2 is broken: invalid escape"),
@@ -95,7 +95,7 @@ fn files_that_are_no_array_are_described() {
     let mut data = Data::one(FileFormat::Json, "{\"a\": [{}], \"b\": ");
     data.source.options.records = Some("a".to_owned());
     let (good, error) = data.failure();
-    assert!(good == 1 && error.contains("damaged behind row 1"), "{error}");
+    assert!(good == 1 && error.contains("damaged after row 1"), "{error}");
     assert!(Data::one(FileFormat::Json, " [ ] ").failure().1.contains("holds no row"));
 }
 

@@ -35,7 +35,7 @@ fn a_cut_anywhere_is_an_error_with_the_number_of_good_rows() {
                 continue;
             }
             let (good, error) = data.failure();
-            let expected = format!("is damaged behind row {good}: ");
+            let expected = format!("is damaged after row {good}: ");
             assert!(error.contains(&expected), "{cut}: {error}");
             assert!(cut < first.len() || good >= 40, "{cut}: {good}");
         }
@@ -53,17 +53,17 @@ fn damage_is_an_error_and_so_is_what_follows_a_stream() {
         }
         let data = Data::one(FileFormat::Jsonl, damaged);
         let (good, error) = data.failure();
-        assert!(good > 0 && error.contains(&format!("is damaged behind row {good}: ")), "{error}");
+        assert!(good > 0 && error.contains(&format!("is damaged after row {good}: ")), "{error}");
         let trailing = [whole, b"garbage".to_vec()].concat();
         let (good, error) = Data::one(FileFormat::Jsonl, trailing).failure();
         assert_eq!(good, 20_000);
-        assert!(error.contains("is damaged behind row 20000"), "{error}");
+        assert!(error.contains("is damaged after row 20000"), "{error}");
     }
     // However few there are, they are not taken for a member that is cut off.
     for trailing in ["\n", "\0\0", "garbage and more of it"] {
         let content = [gzip(rows(3).as_bytes()), trailing.as_bytes().to_vec()].concat();
         let (good, error) = Data::one(FileFormat::Jsonl, content).failure();
-        let expected = "is damaged behind row 3: the gzip stream is over, and bytes follow that are no gzip";
+        let expected = "is damaged after row 3: the gzip stream ended, and other bytes follow";
         assert!(good == 3 && error.contains(expected), "{trailing:?}: {error}");
     }
 }
@@ -75,7 +75,7 @@ fn the_checksum_of_gzip_is_checked() {
     content[sum] ^= 1;
     let (good, error) = Data::one(FileFormat::Jsonl, content).failure();
     assert_eq!(good, 5);
-    assert!(error.contains("damaged behind row 5"), "{error}");
+    assert!(error.contains("damaged after row 5"), "{error}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_broken_record_is_a_problem_with_its_line() {
         Err("line 3 of rows: the record has 1 fields, but there are 2 columns".to_owned()),
         Err("line 4 of rows: the record has 3 fields, but there are 2 columns".to_owned()),
         Err("line 5 of rows: the record is not UTF-8 in field 2".to_owned()),
-        Err("line 6 of rows: text stands behind the closing quote of field 1; write a quote inside a quoted field twice".to_owned()),
+        Err("line 6 of rows: text follows the closing quote of field 1; write a quote inside a quoted field twice".to_owned()),
         Ok(r#"{"a":"3","b":"4"}"#.to_owned()),
     ];
     assert_eq!(data.bodies(), expected);
@@ -62,7 +62,7 @@ fn a_broken_record_is_a_problem_with_its_line() {
 fn a_quote_that_is_never_closed_is_damage_for_rows_are_missing() {
     let (rows, error) = Data::one(FileFormat::Csv, b"a,b\n1,2\n5,\"open\n6,7\n").failure();
     assert_eq!(rows, 1);
-    assert!(error.contains("is damaged behind row 1: a quoted field that begins in line 3"), "{error}");
+    assert!(error.contains("is damaged after row 1: a quoted field that begins in line 3"), "{error}");
 }
 
 #[test]

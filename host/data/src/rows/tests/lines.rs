@@ -32,7 +32,7 @@ fn a_broken_row_is_given_with_its_place_and_the_rest_goes_on() {
         Err("line 2 of rows: the row is not JSON: EOF while parsing a value (column 5)".to_owned()),
         Err("line 3 of rows: the row is not a JSON object".to_owned()),
         Err("line 4 of rows: the row is not a JSON object".to_owned()),
-        Err("line 5 of rows: the row is not UTF-8 behind byte 7".to_owned()),
+        Err("line 5 of rows: the row is not UTF-8 after byte 7".to_owned()),
         Err("line 6 of rows: the row is not JSON: trailing characters (column 8)".to_owned()),
         Ok("{\"a\":6}".to_owned()),
     ];

@@ -120,7 +120,7 @@ fn values_outside_json_break_only_their_row() {
         Ok(r#"{"id":0,"g":{"x":0.5,"t":"a"}}"#.to_owned()),
         Err("row 2 of rows: column 'g.x': the value is NaN, which JSON does not have".to_owned()),
         Ok(r#"{"id":2,"g":null}"#.to_owned()),
-        Err("row 4 of rows: column 'g.t': the text is not UTF-8 behind byte 0".to_owned()),
+        Err("row 4 of rows: column 'g.t': the text is not UTF-8 after byte 0".to_owned()),
     ];
     assert_eq!(found, expected);
 }

@@ -40,7 +40,7 @@ fn no_rows_are_an_error_and_so_are_a_cut_and_encryption() {
     let length = footer.len() - 8;
     footer[length] = 0xff;
     footer[length + 1] = 0xff;
-    assert!(Data::one(FileFormat::Parquet, footer).failure().1.contains("damaged behind row 0"));
+    assert!(Data::one(FileFormat::Parquet, footer).failure().1.contains("damaged after row 0"));
     let mut encrypted = whole.clone();
     let end = encrypted.len() - 4;
     encrypted[end..].copy_from_slice(b"PARE");

@@ -49,7 +49,7 @@ fn damage_counts_the_rows_of_its_own_file() {
     let data = Data::new(FileFormat::Jsonl, &[("1", rows.as_bytes()), ("2", &packed[..packed.len() - 1])]);
     let (good, error) = data.failure();
     assert_eq!(good, 11);
-    assert!(error.contains("'2'") && error.contains("damaged behind row 9"), "{error}");
+    assert!(error.contains("'2'") && error.contains("damaged after row 9"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What holds for all formats alike.
+//! Tests of all formats alike.
 
 use super::parquet::texts;
 use super::*;

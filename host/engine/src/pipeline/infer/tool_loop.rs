@@ -236,7 +236,7 @@ impl ToolLoop<'_> {
         (calls > MAX_CALLS).then(|| ("max_calls", message()))
     }
 
-    /// How much time is left, where it is bounded.
+    /// Returns how much time is left, where it is bounded.
     fn time_left(&self, transcript: &Transcript) -> Result<Option<Duration>, LoopExit> {
         let Some(most) = self.bounds.max_time else { return Ok(None) };
         match most.saturating_sub(transcript.spent) {

@@ -147,7 +147,7 @@ impl EmbeddingStep {
 pub(crate) struct SimilarityResult(Result<Option<Value>, SampleFailure>);
 
 impl SimilarityResult {
-    /// Whether what it took is told in the record, with the similarities.
+    /// Returns whether what it took is told in the record, with the similarities.
     pub(crate) fn holds_usage(&self) -> bool {
         self.0.is_ok()
     }
@@ -203,9 +203,8 @@ fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, SampleFa
                     format!("the vectors are {} and {} numbers long", prediction.len(), reference.len());
                 return Err(wrong(message));
             }
-            cosine(prediction, reference).ok_or_else(|| {
-                wrong("a vector has no direction: it is zero, or holds what is no number".to_owned())
-            })
+            cosine(prediction, reference)
+                .ok_or_else(|| wrong("a vector has no direction: it is zero, or contains NaN".to_owned()))
         })
         .collect()
 }

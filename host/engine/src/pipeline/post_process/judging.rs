@@ -94,7 +94,7 @@ pub(crate) struct JudgeResult {
 }
 
 impl JudgeResult {
-    /// Whether what the judges took is told in the record, with what they said.
+    /// Returns whether what the judges took is told in the record, with what they said.
     pub(crate) fn holds_usage(&self) -> bool {
         !self.output.is_null()
     }

@@ -1,4 +1,4 @@
-//! What a run tells those who observe it: its events, its counters and its traces.
+//! Reports of a run to its observers: its events, its counters and its traces.
 
 use super::journal_item::JournalItem;
 use crate::sample::result::SampleResult;

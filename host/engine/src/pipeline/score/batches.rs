@@ -67,7 +67,7 @@ impl Batches {
 }
 
 impl OpenBatch {
-    /// Its answers in the order of their rows.
+    /// Returns its answers in the order of their rows.
     fn sorted(mut self) -> Vec<PendingAnswer> {
         self.answers.sort_by_key(|pending| pending.answer.index);
         self.answers

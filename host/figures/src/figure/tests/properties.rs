@@ -1,4 +1,4 @@
-//! What holds for all records.
+//! Properties that hold for all records.
 
 use super::*;
 use proptest::prelude::*;

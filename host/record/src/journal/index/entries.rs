@@ -1,4 +1,4 @@
-//! What the index knows of the samples of a task, in little room.
+//! Compact entries of the index for the samples of a task.
 
 use super::IndexedSample;
 use gage_core::Outcome;
@@ -43,7 +43,7 @@ pub(super) enum EntryState {
 }
 
 impl EntryState {
-    /// Whether nothing more is to come.
+    /// Returns whether nothing more is to come.
     pub(super) fn has_ended(self) -> bool {
         matches!(self, EntryState::FinishedWithoutScores | EntryState::Scored)
     }

@@ -32,7 +32,7 @@ fn media_type(text: &str) -> Option<&'static str> {
     BEGINNINGS.iter().find(|(marks, _)| begins(marks)).map(|(_, media_type)| *media_type)
 }
 
-/// Whether a text without any mark is Base64 of a known type, as some tables hold their images.
+/// Returns whether a text without any mark is Base64 of a known type, as some tables hold their images.
 pub(super) fn is_bare(text: &str) -> bool {
     text.len() >= MIN_BARE_BYTES && media_type(text).is_some() && text.bytes().all(is_base64)
 }

@@ -3,7 +3,7 @@
 use super::{BARS, digits, is_digit, is_vulgar, unsigned_length};
 use crate::number::ascii_digit;
 
-/// How long the fraction is that a text begins with: `3/4`, `1 1/2`, `½`, `1½`, `1 ½`.
+/// Returns how long the fraction is that a text begins with: `3/4`, `1 1/2`, `½`, `1½`, `1 ½`.
 pub(super) fn fraction_length(text: &str) -> Option<usize> {
     let whole = whole_length(text)?;
     let rest = text.get(whole..)?;
@@ -44,7 +44,7 @@ fn is_zero(digits: &str) -> bool {
     digits.chars().all(|digit| ascii_digit(digit) == Some('0'))
 }
 
-/// Whether one number is smaller than another, both of nothing but digits.
+/// Returns whether one number is smaller than another, both of nothing but digits.
 fn is_smaller(left: &str, right: &str) -> bool {
     let (left, right) = (significant(left), significant(right));
     left.len().cmp(&right.len()).then_with(|| left.cmp(&right)).is_lt()

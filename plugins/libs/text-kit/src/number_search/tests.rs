@@ -1,4 +1,4 @@
-//! What is a number in a text, and what is none.
+//! Numbers in a text, and texts that are not numbers.
 
 use super::*;
 

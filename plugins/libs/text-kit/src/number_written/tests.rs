@@ -1,4 +1,4 @@
-//! What is a number, and what is none.
+//! Texts that are numbers, and texts that are not.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What a ranked list ought to hold.
+//! Targets of a ranked list.
 
 use crate::PluginError;
 use crate::text::text_of;
@@ -127,7 +127,7 @@ impl Targets {
         self.is_graded.then_some(ideal)
     }
 
-    /// Whether there is nothing to find.
+    /// Returns whether there is nothing to find.
     pub(super) fn is_empty(&self) -> bool {
         !self.grades.iter().any(|grade| *grade > 0.0)
     }

@@ -21,7 +21,7 @@ pub(super) fn read(table: &mut MappingReader<'_>, kind: HttpKind, problems: &mut
     Some(text.trim_end_matches('/').to_owned())
 }
 
-/// Whether an address can be asked: what is wrong with it, and what to do.
+/// Returns whether an address can be asked: what is wrong with it, and what to do.
 pub(crate) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
     const FORM: &str = "write it like http://127.0.0.1:8000/v1";
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
@@ -34,7 +34,7 @@ pub(crate) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
     let has_port = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
     let has_user = rest.contains('@') && authority.split_once(':').is_some_and(|(_, port)| !has_port(port));
     if authority.contains('@') || has_user && !authority.starts_with('[') || text.contains(['?', '#']) {
-        let help = "give a key by `api_key` or `headers`, which are never written down";
+        let help = "give a key by `api_key` or `headers`, which are never recorded";
         return Err((format!("`{key}` holds a user, a query or a fragment"), help.to_owned()));
     }
     if text.chars().any(|character| character.is_control() || character.is_whitespace()) {

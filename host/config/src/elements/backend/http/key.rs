@@ -15,7 +15,7 @@ const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 /// A header that is sent with every request.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// What is sent.
     pub value: SecretString,
@@ -149,7 +149,7 @@ impl ApiKey {
         }
     }
 
-    /// Whether a key that is not in the configuration itself can be had.
+    /// Returns whether a key that is not in the configuration itself can be had.
     ///
     /// # Errors
     /// As [`ApiKey::value`].

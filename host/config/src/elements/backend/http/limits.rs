@@ -1,4 +1,4 @@
-//! How a server is reached, what is sent again, and how much it is asked.
+//! Connection, retry and limit settings of a server.
 
 use super::address;
 use crate::elements::backend::seconds;

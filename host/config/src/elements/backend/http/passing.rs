@@ -1,4 +1,4 @@
-//! What the program does not know and the server may: it is passed on, and said.
+//! Unknown keys, which are passed to the server with a warning.
 
 use super::HttpKind;
 use crate::elements::sampling;
@@ -7,7 +7,7 @@ use crate::node::Node;
 use crate::problems::Problems;
 use gage_core::{Object, SamplingParams};
 
-/// Whether a name is one of a sampling parameter.
+/// Returns whether a name is one of a sampling parameter.
 fn is_sampling(name: &str) -> bool {
     name == "max_tokens" || SamplingParams::NAMES.contains(&name)
 }
@@ -78,7 +78,7 @@ pub(super) fn read_further(
         let problem = problems.warning(entry.key_span, &place, message);
         match gage_core::nearest(name, known.iter().copied()) {
             Some(meant) => problem
-                .help(format!("did you mean `{meant}`? what is meant for the server stands in `extra_body`")),
+                .help(format!("did you mean `{meant}`? put keys for the server into `extra_body`")),
             None => problem.help(
                 "put it into `extra_body` if the server needs it; sampling parameters belong in `default_params`",
             ),

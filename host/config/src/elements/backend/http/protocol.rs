@@ -1,4 +1,4 @@
-//! What each protocol adds to what all HTTP backends take.
+//! Settings that each protocol adds to those of all HTTP backends.
 
 use crate::mapping_reader::MappingReader;
 use crate::node::{Node, NodeValue};
@@ -42,7 +42,7 @@ impl HttpKind {
         }
     }
 
-    /// Whether one address serves several models.
+    /// Returns whether one address serves several models.
     pub(super) fn needs_model(self) -> bool {
         matches!(self, HttpKind::OpenAi | HttpKind::Anthropic | HttpKind::Gemini)
     }

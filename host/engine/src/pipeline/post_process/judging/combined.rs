@@ -9,7 +9,7 @@ const VOTE_THRESHOLD: f64 = 0.5;
 
 /// What one judge said.
 pub(super) enum Judgement {
-    /// Its output, as metrics read it.
+    /// The output, as metrics read it.
     Output(Object),
     /// Nothing that could be read: why, and what was said and taken all the same.
     Unparseable { reason: String, replies: JudgeReplies },
@@ -18,7 +18,7 @@ pub(super) enum Judgement {
 /// The replies of a judge, word by word, and what they used.
 #[derive(Debug, Default)]
 pub(super) struct JudgeReplies {
-    /// Its last replies, one for each prompt.
+    /// The last replies, one for each prompt.
     pub(super) replies: Vec<String>,
     /// Those of earlier attempts, which could not be read.
     pub(super) earlier: Vec<Vec<String>>,

@@ -1,4 +1,4 @@
-//! What the answer fields of a row become, as by [`crate::answers::settle`]: here for one answer and for
+//! Conversion of a row's answer fields, as by [`crate::answers::settle`]: here for one answer and for
 //! references in their standard form, there for the rest.
 
 use super::Fields;
@@ -157,7 +157,7 @@ impl References<'_> {
     }
 }
 
-/// Whether each reference is an object with a list of parts as its answer, and no part itself.
+/// Returns whether each reference is an object with a list of parts as its answer, and no part itself.
 fn are_standard(references: &str) -> bool {
     #[derive(Deserialize)]
     struct Reference {

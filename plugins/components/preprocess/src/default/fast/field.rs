@@ -28,7 +28,7 @@ impl Field<'_> {
         matches!(self, Field::Null)
     }
 
-    /// Whether it is a text, a list or an object.
+    /// Returns whether it is a text, a list or an object.
     pub(super) fn may_be_media(&self) -> bool {
         matches!(self, Field::Text(_) | Field::Nested(_))
     }

@@ -21,7 +21,7 @@ fn fast<C: Conversion>(params: &Value, row: &str) -> Option<String> {
     Standard::<C>::prepare(params.clone()).ok()?.convert_text(row)
 }
 
-/// Whether the fast way knows the row; what it makes is what the ordinary way makes.
+/// Returns whether the fast way knows the row; what it makes is what the ordinary way makes.
 fn is_fast(params: &Value, row: &str) -> bool {
     let made = fast::<DefaultRows>(params, row);
     if made.is_some() {
