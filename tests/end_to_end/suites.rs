@@ -313,8 +313,7 @@ fn label_files_are_pinned_by_a_suite_and_by_its_lock() {
         workspace.run(&["run", "config/custom/words.yaml", "--max-samples", "1"])
     };
     let wrong = with(&"0".repeat(64)).expect_code(2);
-    let found =
-        wrong.stderr.split("its sha256 is ").nth(1).and_then(|rest| rest.get(..64)).expect("a digest");
+    let found = wrong.stderr.split(", found ").nth(1).and_then(|rest| rest.get(..64)).expect("a digest");
     assert!(wrong.stderr.contains("sha256 mismatch for"), "{}", wrong.stderr);
     with(found).expect_code(0);
     let of_nothing = suite.replace("params:", &format!("params:\n      labels_sha256: {found}"));
