@@ -36,7 +36,7 @@ LOG = re.compile(r"^(?:\S+T\S+ +)?(?:\S+: )?(WARN|ERROR) +(.*)$")
 
 def normal(line: str) -> str:
     line = re.sub(r"\x1b\[[0-9;]*m", "", line.rstrip())
-    line = re.sub(r"(?:/[\w.+-]+)*/\.tmp\w+", "/work", line)
+    line = re.sub(r"(?:/[\w.+-]+)*/\.tmp\w+", "/suites", line)
     line = re.sub(r"(?:/[\w.+-]+)+/target/(?:tmp|debug)(?=/)", "/target", line)
     line = re.sub(r"\b(127\.0\.0\.1|localhost|\[::1\]):\d{4,5}\b", r"\1:8000", line)
     line = re.sub(r"\b20\d{6}-\d{6}-\w+", "20260102-030405-abcd", line)
