@@ -107,7 +107,7 @@ fn files_that_are_missing_or_not_whole_are_refused_by_validate() {
         ("./missing.gguf", "cannot be read"),
         ("./text.gguf", "is not a GGUF file"),
         ("./model.gguf", "is not an adapter"),
-        ("hub:owner/name/lora.gguf", "an adapter must lie on this machine"),
+        ("hub:owner/name/lora.gguf", "an adapter must be a local file"),
     ] {
         let model = format!(
             "type: llama_cpp\n    config: {{model_path: '{}', lora: {{path: '{path}'}}}}",
@@ -139,7 +139,7 @@ fn inspect_says_what_a_file_is_made_for() {
     for (file, purpose, expected) in [
         ("encoder.gguf", "encoder", "makes vectors of texts, and answers nothing"),
         ("rank.gguf", "reranker", "it gives texts a rank, and no vectors"),
-        ("adapter.gguf", "adapter", "is a LoRA adapter"),
+        ("adapter.gguf", "adapter", "a LoRA adapter: use it as `lora`"),
         ("plain.gguf", "model", "256 tokens in training"),
     ] {
         let shown = workspace.run(&["model", "inspect", file]).expect_code(0);

@@ -77,7 +77,7 @@ pub enum RegistryError {
         error: String,
     },
     /// The file is another one than the suite names.
-    #[error("sha256 mismatch for {}: found {}, the suite expects {}", .path.display(), .found.hex(), .wanted.hex())]
+    #[error("sha256 mismatch for {}: expected {}, found {}", .path.display(), .wanted.hex(), .found.hex())]
     Digest {
         /// The file.
         path: PathBuf,

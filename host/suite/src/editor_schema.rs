@@ -1,6 +1,7 @@
 //! JSON Schema next to a suite, which editors use for completion, help and checks.
 
 use crate::{SuiteError, files};
+use serde_json::Value;
 use std::path::Path;
 
 /// The name of the schema's file, in the folder of the suite.
@@ -11,15 +12,17 @@ pub(crate) fn schema_comment() -> String {
     format!("# yaml-language-server: $schema={SCHEMA_FILE_NAME}\n")
 }
 
-/// Writes the schema of this version of the program to a folder.
+/// Writes the schema of this version of the program to a folder. It replaces the schema of another version, but no other file of
+/// this name.
 ///
 /// # Errors
 /// When the file cannot be written.
 pub(crate) fn write_schema(folder: &Path) -> Result<(), SuiteError> {
     let path = folder.join(SCHEMA_FILE_NAME);
-    let schema = format!("{:#}\n", gage_config::suite_schema());
-    if std::fs::read(&path).is_ok_and(|found| found == schema.as_bytes()) {
-        return Ok(());
-    }
-    files::replace(&path, &schema)
+    let current = gage_config::suite_schema();
+    let is_kept = std::fs::read(&path).is_ok_and(|found| {
+        serde_json::from_slice::<Value>(&found)
+            .map_or(true, |found| found == current || found["$id"] != current["$id"])
+    });
+    if is_kept { Ok(()) } else { files::replace(&path, &format!("{current:#}\n")) }
 }

@@ -1,6 +1,7 @@
 //! A Markdown page and its fenced blocks.
 
 use crate::support::repository;
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::path::{Path, PathBuf};
 
 /// A page of the documentation.
@@ -11,10 +12,11 @@ pub(super) struct Page {
     pub(super) is_generated: bool,
 }
 
-/// A fenced block.
+/// A block of code.
 pub(super) struct Block {
     /// The line of the fence.
     pub(super) line: usize,
+    /// The first word of the info string; empty for an indented block.
     pub(super) language: String,
     /// The further words of the info string.
     attributes: Vec<String>,
@@ -24,31 +26,26 @@ pub(super) struct Block {
 impl Page {
     pub(super) fn read(path: &Path) -> Page {
         let text = std::fs::read_to_string(path).expect("a page");
-        let is_generated = text.starts_with("<!-- Generated");
-        let mut blocks: Vec<Block> = Vec::new();
-        let mut fence: Option<(usize, usize)> = None;
-        for (number, line) in text.lines().enumerate() {
-            let trimmed = line.trim_start();
-            let ticks = trimmed.len() - trimmed.trim_start_matches('`').len();
-            match (fence, blocks.last_mut()) {
-                (Some((open, _)), _) if ticks >= open && trimmed.trim_matches('`').trim().is_empty() => {
-                    fence = None
+        let mut blocks = Vec::new();
+        let mut open: Option<Block> = None;
+        for (event, range) in Parser::new_ext(&text, Options::ENABLE_TABLES).into_offset_iter() {
+            match (event, &mut open) {
+                (Event::Start(Tag::CodeBlock(kind)), _) => {
+                    let info = if let CodeBlockKind::Fenced(info) = &kind { info } else { "" };
+                    let mut words = info.split_whitespace().map(str::to_owned);
+                    open = Some(Block {
+                        line: 1 + text[..range.start].matches('\n').count(),
+                        language: words.next().unwrap_or_default(),
+                        attributes: words.collect(),
+                        text: String::new(),
+                    });
                 }
-                (Some((_, indent)), Some(block)) => {
-                    block.text.push_str(line.get(indent.min(line.len())..).unwrap_or(line));
-                    block.text.push('\n');
-                }
-                (None, _) if ticks >= 3 => {
-                    let mut words = trimmed.trim_start_matches('`').split_whitespace().map(str::to_owned);
-                    let language = words.next().unwrap_or_default();
-                    let attributes = words.collect();
-                    blocks.push(Block { line: number + 1, language, attributes, text: String::new() });
-                    fence = Some((ticks, line.len() - trimmed.len()));
-                }
+                (Event::Text(part), Some(block)) => block.text.push_str(&part),
+                (Event::End(TagEnd::CodeBlock), _) => blocks.extend(open.take()),
                 _ => {}
             }
         }
-        Page { path: path.to_owned(), blocks, is_generated }
+        Page { path: path.to_owned(), blocks, is_generated: text.starts_with("<!-- Generated") }
     }
 
     /// The path below the repository.
@@ -67,7 +64,7 @@ impl Block {
         self.attributes.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// Returns whether the block is not run.
+    /// Whether the block is not run.
     pub(super) fn is_skipped(&self) -> bool {
         self.has("skip")
     }

@@ -22,7 +22,7 @@ pub(super) fn resume(text: &str) -> Result<Resume, Infallible> {
 }
 
 impl RunArguments {
-    /// Returns whether a run is gone on with.
+    /// Returns whether a run is resumed.
     pub(crate) fn is_resumed(&self) -> bool {
         self.resume.is_some()
     }
